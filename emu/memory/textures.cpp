@@ -30,8 +30,6 @@ const char* impossible(const TextureDesc& d, bool surface) {
         return "more levels of detail than halvings to one texel";
     if (d.levels > 1 && d.pitch) return "levels of detail are packed, and have no pitch";
     if (surface) return nullptr;
-    if (d.levels > 1 && !d.normalized_coords) return "levels of detail need normalised coordinates";
-    if (d.cube && !d.normalized_coords) return "a cube map needs normalised coordinates";
     if (d.read_normalized && word) return "32-bit integers are not read as normalised ones";
     if (d.filter == FilterMode::linear && integer && !d.read_normalized && !d.linear_memory)
         return "integers are not filtered linearly, unless read as normalised ones";
