@@ -110,7 +110,7 @@ uint32_t half_of(uint32_t bits) {
 
 }  // namespace
 
-// What a driver makes of the border's colour: a fraction is rounded up from 0.51 on, a float cut,
+// What a driver makes of the border's colour: a fraction is rounded up from about 0.55 on, a float cut,
 // and integers keep its low bits.
 Texel Format::border() const {
     Texel t;
@@ -119,7 +119,7 @@ Texel Format::border() const {
         const uint32_t bits = bits_of(v);
         const auto fixed = [v](float least, float top) {
             const float x = std::clamp(v != v ? 0.0f : v, least, 1.0f) * top;
-            return static_cast<uint32_t>(static_cast<int32_t>(x < 0 ? x - 0.49f : x + 0.49f));
+            return static_cast<uint32_t>(static_cast<int32_t>(x < 0 ? x - 0.45f : x + 0.45f));
         };
         const bool unit = desc_.read_normalized;
         uint32_t& c = t.component[k];
