@@ -265,7 +265,7 @@ plan("texture",
 
 plan("texture_linear",
      {"line": rnd("f32", 64, 70, 0, 1), "plane": rnd("f32", 24 * 16, 71, 0, 1), "bytes": rnd("u8", 24 * 16, 72),
-      "out": fill(64 * 32 * 12, 0, close("f32", 0, 0.005))},
+      "out": fill(64 * 32 * 12, 0, EXACT)},
      launch("texture_linear", [2, 8], [32, 4],
             texture("line", "f32", 64, filter="linear", addressMode=["clamp"]),
             texture("plane", "f32", 24, 16, filter="linear", addressMode=["clamp", "border"]),

@@ -67,17 +67,42 @@ enum class TextureFormat : uint8_t { u8, s8, u16, s16, u32, s32, f16, f32 };
 enum class AddressMode : uint8_t { wrap, clamp, mirror, border };
 enum class FilterMode : uint8_t { point, linear };
 
+// Texels lie row after row, slice after slice, level after level; the slices are those of the
+// depth, or the layers, or their faces (+x -x +y -y +z -z).
 struct TextureDesc {
-    uint64_t address = 0;                       // device address of the texels, row-major
+    uint64_t address = 0;                       // device address of the first texel
     uint32_t width = 0, height = 0, depth = 0;  // texels; 0 = dimension absent
+    uint32_t layers = 0;                        // of an array; 0 = no array
+    uint32_t levels = 1;                        // of detail, each half as large as the one before
     uint64_t pitch = 0;                         // bytes per row; 0 = packed
     TextureFormat format = TextureFormat::f32;
     uint32_t channels = 1;  // 1, 2 or 4
     AddressMode address_mode[3] = {AddressMode::clamp, AddressMode::clamp, AddressMode::clamp};
     FilterMode filter = FilterMode::point;
+    FilterMode level_filter = FilterMode::point;
+    float level_bias = 0, level_low = 0, level_high = 0;  // the level of detail is kept in a range
+    uint32_t anisotropy = 1;
+    float border[4] = {};
     bool normalized_coords = false;
     bool read_normalized = false;  // integer texels as floats in [0,1] / [-1,1]
     bool linear_memory = false;    // tex1Dfetch from a linear buffer
+    bool cube = false;             // six faces a layer
+    bool seamless = false;         // filters of a cube cross its edges
+    bool srgb = false;             // 8-bit texels as colours
+    bool exact_levels = false;     // no steeper way between levels where anisotropy is allowed
+
+    constexpr uint32_t texel_bytes() const {
+        constexpr uint32_t sizes[] = {1, 1, 2, 2, 4, 4, 2, 4};
+        return sizes[static_cast<size_t>(format)] * channels;
+    }
+    constexpr uint32_t extent(unsigned dimension, unsigned level = 0) const {
+        const uint32_t n = (dimension == 0 ? width : dimension == 1 ? height : depth) >> level;
+        return n ? n : 1;
+    }
+    constexpr uint64_t slices(unsigned level = 0) const {
+        if (!cube && layers == 0) return extent(2, level);
+        return uint64_t{layers ? layers : 1} * (cube ? 6 : 1);
+    }
 };
 
 // Why a launch did not finish as asked. Guest faults are results, not host errors.

@@ -6,7 +6,8 @@
 // 0 and drops writes, and .clamp uses the nearest location.
 //
 // Op: a the row of x (y and z follow); c the handle, a scalar or (m[0]) a row; d data row(s);
-// k[0] Width; k[1] dimensions | clamp << 4; m[1] AccessOp; m[2] AtomicOp | AtomicType << 8.
+// k[0] Width; k[1] dimensions, the layer too, | clamp << 4 | layered << 6; m[1] AccessOp; m[2]
+// AtomicOp | AtomicType << 8.
 #include "emu/isa/texture.hpp"
 
 #include "emu/isa/memory_access.hpp"
@@ -23,7 +24,8 @@ const Op* surface(const Op* op, Warp& w, uint32_t mask) {
     const auto width = static_cast<Width>(op->k[0]);
     const int64_t bytes = width_bytes(width);
     const unsigned dims = op->k[1] & 15;
-    const auto outside = static_cast<Outside>(op->k[1] >> 4);
+    const auto outside = static_cast<Outside>(op->k[1] >> 4 & 3);
+    const bool layered = op->k[1] >> 6;
     Access a;
     a.op = static_cast<AccessOp>(op->m[1]);
     a.space = AccessSpace::surface;
@@ -44,9 +46,10 @@ const Op* surface(const Op* op, Warp& w, uint32_t mask) {
             return services(w).fault(w, op, 1u << lane, FaultKind::illegal_texture,
                                      "the handle names no surface object", true, handle);
         const TextureDesc& desc = object->desc;
-        const int64_t extent[3] = {
-            static_cast<int64_t>(desc.width) * object->texel_bytes - (bytes - 1),
-            desc.height ? desc.height : 1, desc.depth ? desc.depth : 1};
+        int64_t extent[3] = {static_cast<int64_t>(desc.width) * object->texel_bytes - (bytes - 1),
+                             desc.extent(1), static_cast<int64_t>(desc.slices())};
+        // The layer of lines is a row.
+        if (layered && dims == 2) extent[1] = extent[2];
         int64_t at[3] = {};
         bool inside = true;
         for (unsigned i = 0; i < dims; ++i) {
@@ -75,6 +78,7 @@ bool place(Lower& x, const T& i) {
     using D = typed::SurfaceDim;
     using C = typed::SurfaceClamp;
     unsigned dims;
+    bool layered = false;
     switch (i.dim) {
         case D::D1:
             dims = 1;
@@ -85,8 +89,16 @@ bool place(Lower& x, const T& i) {
         case D::D3:
             dims = 3;
             break;
+        case D::ARRAY_1D:
+            dims = 2;
+            layered = true;
+            break;
+        case D::ARRAY_2D:
+            dims = 3;
+            layered = true;
+            break;
         default:
-            x.gap("layered surfaces and surface buffers");
+            x.gap("surface buffers");
             return false;
     }
     Outside outside;
@@ -112,7 +124,7 @@ bool place(Lower& x, const T& i) {
         x.gap("a surface access whose x does not count bytes");
         return false;
     }
-    x.op.k[1] = static_cast<uint8_t>(dims | outside << 4);
+    x.op.k[1] = static_cast<uint8_t>(dims | outside << 4 | (layered ? 64 : 0));
     x.op.a = x.source_row(i.addr.base, dims);
     x.op.m[0] = 0;
     if (i.handle.kind == typed::SrcKind::UReg) {

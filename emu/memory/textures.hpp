@@ -2,6 +2,7 @@
 // Texture and surface objects: what a 64-bit handle in a kernel parameter stands for.
 #pragma once
 
+#include <array>
 #include <deque>
 
 #include "emu/gpu.hpp"
@@ -15,6 +16,8 @@ struct TextureObject {
     TextureDesc desc;
     uint32_t texel_bytes = 4;
     bool surface = false;
+    static constexpr uint32_t most_levels = 18;       // of 131,072 texels
+    std::array<uint64_t, most_levels> level_begin{};  // bytes from the first texel
 };
 
 // Handles carry the index in their low 20 bits, as bindless handles of the hardware do (the texture

@@ -20,6 +20,7 @@ Result<Global> read_global(const Field& field, const std::string& name);
 Result<Argument> read_argument(const Field& field);
 Result<Launch> read_launch(const Field& field);
 Result<TextureArg> read_texture(const Field& field, bool surface);
+Result<void> check_texture(const Buffer& buffer, const TextureArg& arg, const Where& where);
 Result<DeviceOverrides> read_device(const Field& field, std::string* arch = nullptr);
 // gpus (so many instead, if not 0), peers, streams, host and nvshmem; and where launches and
 // buffers name them.

@@ -146,31 +146,6 @@ Result<const Buffer*> referred(const BuffersByName& buffers, const Where& where,
     return &buffer;
 }
 
-Result<void> check_texture(const Buffer& buffer, const TextureArg& arg, const Where& where) {
-    static constexpr uint32_t sizes[] = {1, 1, 2, 2, 4, 4, 2, 4};
-    const TextureDesc& desc = arg.desc;
-    const uint64_t row =
-        uint64_t{desc.width} * desc.channels * sizes[static_cast<size_t>(desc.format)];
-    const uint64_t rows = uint64_t{std::max(desc.height, 1u)} * std::max(desc.depth, 1u);
-    if (desc.pitch && desc.pitch < row)
-        return make_error(ErrorCode::input, where,
-                          "a row takes " + std::to_string(row) + " bytes, more than its pitch of " +
-                              std::to_string(desc.pitch));
-    // Everything is below 2^40: only the last product may be too large, and is then as large as can
-    // be.
-    const auto times = [](uint64_t x, uint64_t y) {
-        return x && y > INT64_MAX / x ? uint64_t{INT64_MAX} : x * y;
-    };
-    const uint64_t needed = desc.pitch ? times(desc.pitch, rows - 1) + row : times(row, rows);
-    // A texture of all of a buffer has its size; one of a part lies inside.
-    if (arg.offset || desc.pitch ? arg.offset <= buffer.bytes && needed <= buffer.bytes - arg.offset
-                                 : needed == buffer.bytes)
-        return {};
-    return make_error(ErrorCode::input, where,
-                      "the texels take " + std::to_string(needed) + " bytes, buffer '" +
-                          buffer.name + "' has " + std::to_string(buffer.bytes));
-}
-
 Result<void> check_argument(const BuffersByName& buffers, const Argument& arg) {
     if (const auto* value = std::get_if<BufferArg>(&arg.value)) {
         SASSEMU_TRY(referred(buffers, arg.where, value->buffer, value->offset));

@@ -130,7 +130,10 @@ const Op* fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const cha
 
 const Op* unsupported(Warp& w, const Op* op, uint32_t) {
     const CodeImage& code = *w.cta->launch->code;
-    return engine(w).unsupported(w, op, code.rejection(code.offset_of(op)));
+    std::string why = code.rejection(code.offset_of(op));
+    // Only one instruction finds out while it runs.
+    if (why.empty()) why = "derivatives for a texture whose maxAnisotropy is above 1";
+    return engine(w).unsupported(w, op, why);
 }
 
 void watch(Warp& w, const std::byte* at, uint32_t bytes) {

@@ -121,6 +121,7 @@ class Evidence(unittest.TestCase):
             "`special.bin`": {n for n in coverage.verified_names() if n.startswith("MUFU")},
             "`cubins`": names_of("cubins/*/sm_90*.cubin") | names_of("cubins/sync/*/sm_90*.cubin"),
             "`async`": names_of("tests/hardware/async/*.cubin"),
+            "`textures`": names_of("tests/hardware/textures/*.cubin"),
             "`warpgroup`": coverage.OWN_RECORD,
         }
         vectors = of_vectors()

@@ -317,5 +317,40 @@ TEST_P(Textures, SurfaceBoundaries) {
 INSTANTIATE_TEST_SUITE_P(Levels, Textures, ::testing::ValuesIn(levels()),
                          [](const auto& i) { return std::string(i.param->name); });
 
+TEST(TextureTable, RefusesWhatNoGpuHas) {
+    struct Refused {
+        const char* why;
+        void (*change)(TextureDesc&);
+    };
+    const Refused all[] = {
+        {"1, 2 or 4 channels", [](TextureDesc& d) { d.channels = 3; }},
+        {"width 0", [](TextureDesc& d) { d.width = 0; }},
+        {"linear memory", [](TextureDesc& d) { d.linear_memory = true; }},
+        {"no depth", [](TextureDesc& d) { d.layers = d.depth = 2; }},
+        {"not square", [](TextureDesc& d) { d.cube = true; }},
+        {"no level of detail", [](TextureDesc& d) { d.levels = 0; }},
+        {"halvings", [](TextureDesc& d) { d.levels = 5; }},
+        {"no pitch", [](TextureDesc& d) { d.levels = 2, d.pitch = 64; }},
+        {"32-bit integers",
+         [](TextureDesc& d) { d.format = TextureFormat::s32, d.read_normalized = true; }},
+        {"not filtered linearly",
+         [](TextureDesc& d) { d.format = TextureFormat::u8, d.filter = FilterMode::linear; }},
+        {"more anisotropy", [](TextureDesc& d) { d.anisotropy = 17; }},
+        {"no number", [](TextureDesc& d) { d.level_bias = std::nanf(""); }},
+    };
+    for (const Refused& refused : all) {
+        TextureTable table;
+        TextureDesc d;
+        d.width = 8, d.height = 4;
+        d.normalized_coords = true;
+        ASSERT_TRUE(table.add(d, false));
+        refused.change(d);
+        const auto made = table.add(d, false);
+        ASSERT_FALSE(made) << refused.why;
+        EXPECT_NE(made.error().message().find(refused.why), std::string::npos)
+            << made.error().message();
+    }
+}
+
 }  // namespace
 }  // namespace sassemu::test

@@ -235,6 +235,9 @@ const BadCase bad_cases[] = {
     {"texture_size",
      R"({"module": "m", "buffers": {"t": {"bytes": 15}}, "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": [{"texture": {"buffer": "t", "width": 4, "format": "f32"}}]}]})",
      "p.json:1:115: launches[0].args[0]: the texels take 16 bytes, buffer 't' has 15"},
+    {"texture_levels",
+     R"({"module": "m", "buffers": {"t": {"bytes": 15}}, "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": [{"texture": {"buffer": "t", "width": 2, "height": 2, "layers": 3, "cubemap": true, "mipmapLevels": 2, "format": "u8"}}]}]})",
+     "p.json:1:115: launches[0].args[0]: the texels take 90 bytes, buffer 't' has 15"},
     {"texture_pitch",
      R"({"module": "m", "buffers": {"t": {"bytes": 31}}, "handles": [{"handle": 1, "surface": {"buffer": "t", "width": 2, "height": 2, "pitch": 24, "format": "f32"}}], )" LAUNCH
      "}",

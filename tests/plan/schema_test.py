@@ -17,7 +17,10 @@ GOOD = {"$schema": "plan.schema.json", "capsule": {"version": 1, "gpu": "H100"},
         "buffers": {"a": {"bytes": "0x10", "fill": 0}, "h": {"bytes": 16, "heap": True}},
         "globals": {"g": {"address": "0x7f0000000000", "fill": 0}, "g@1": {"symbol": "g", "module": 1, "fill": 0}},
         "handles": [{"handle": "0x100001", "texture": {"buffer": "a", "offset": 4, "width": 2, "format": "u32", "linear": True}},
-                    {"handle": 2, "surface": {"buffer": "a", "width": 1, "height": 2, "pitch": 8, "format": "u32"}}],
+                    {"handle": 2, "surface": {"buffer": "a", "width": 1, "height": 2, "pitch": 8, "format": "u32"}},
+                    {"handle": 3, "texture": {"buffer": "a", "width": 2, "height": 2, "layers": 1, "cubemap": True, "mipmapLevels": 2, "format": "u8", "readMode": "normalized",
+                                              "sRGB": True, "seamlessCubemap": True, "normalizedCoords": True, "borderColor": [0.5, 1], "mipmapFilter": "linear", "mipmapLevelBias": -0.5,
+                                              "minMipmapLevelClamp": 0.5, "maxMipmapLevelClamp": 1, "maxAnisotropy": 2, "disableTrilinearOptimization": True}}],
         "launches": [{"kernel": "k", "grid": [1], "block": [32, 1, 1], "args": [{"buffer": "a", "offset": 4}, {"u64": "7"},
                                                                            {"bytes": "00" * 16, "pointers": [{"offset": 8, "buffer": "a", "add": 1}]},
                                                                            {"bytes": "00" * 136, "tensorMaps": [{"offset": 8, "tensorMap": {
@@ -53,6 +56,8 @@ BAD = {
     "a handle of nothing": damaged(lambda p: p["handles"][0].pop("texture")),
     "a handle of two things": damaged(lambda p: p["handles"][0].update(p["handles"][1])),
     "a surface in linear memory": damaged(lambda p: p["handles"][1]["surface"].update(linear=True)),
+    "a surface with levels": damaged(lambda p: p["handles"][1]["surface"].update(mipmapLevels=2)),
+    "a border of five colours": damaged(lambda p: p["handles"][0]["texture"].update(borderColor=[0] * 5)),
     "two expectations": damaged(lambda p: p["buffers"]["a"].update(expect={"file": "f", "sha256": "0" * 64})),
 }
 
