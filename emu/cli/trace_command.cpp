@@ -106,11 +106,11 @@ bool show(const TraceCommand& command, const trace::Reader& trace) {
     }
     for (const trace::Launch& l : trace.launches())
         if (shown_launch(command, l.id()))
-            print("launch " + std::to_string(l.id()) + ": " + shown(l.kernel()) + " (" + l.arch() +
-                  "), " + std::to_string(l.grid().x()) + "x" + std::to_string(l.grid().y()) + "x" +
-                  std::to_string(l.grid().z()) + " CTAs of " + std::to_string(l.block().x()) + "x" +
-                  std::to_string(l.block().y()) + "x" + std::to_string(l.block().z()) +
-                  " threads\n");
+            print("launch " + std::to_string(l.id()) + ": " + shown(l.kernel()) + " (" +
+                  shown(l.arch()) + "), " + std::to_string(l.grid().x()) + "x" +
+                  std::to_string(l.grid().y()) + "x" + std::to_string(l.grid().z()) + " CTAs of " +
+                  std::to_string(l.block().x()) + "x" + std::to_string(l.block().y()) + "x" +
+                  std::to_string(l.block().z()) + " threads\n");
     for (size_t b = 0; b < trace.blocks().size() && left && !stop_requested(); ++b) {
         const trace::BlockPlace& place = trace.blocks()[b];
         if (!shown_launch(command, place.launch) ||
@@ -207,7 +207,7 @@ void stat(const TraceCommand& command, const trace::Reader& trace) {
             text += "  " + key + ": " + value.dump() + "\n";
     for (const auto& l : all["launches"])
         text += "  launch " + l["id"].dump() + ": " + shown(l["kernel"].get<std::string>()) + ", " +
-                l["status"].get<std::string>() + "\n";
+                shown(l["status"].get<std::string>()) + "\n";
     std::vector<std::pair<uint64_t, std::string>> often;
     for (const auto& [name, count] : all["opcodes"].items()) often.emplace_back(count, name);
     std::sort(often.rbegin(), often.rend());
@@ -310,6 +310,7 @@ void add_trace_command(CLI::App& app, int& exit_code) {
     sub->add_option("--ignore", command->ignored,
                     "compare: what may differ: pc (instructions are told apart by opcode only), "
                     "mask, address, value, register; repeatable")
+        ->allow_extra_args(false)  // what follows is a trace
         ->check(CLI::IsMember({"pc", "mask", "address", "value", "register"}));
     sub->add_option("--to", command->format,
                     "convert: accel-sim (a folder with kernelslist.g; version 5), accel-sim-6 or "

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <set>
 
 #include "frames.hpp"
 
@@ -27,6 +28,7 @@ Reader::Reader(const std::string& path, std::function<void()> before_block)
         if (head != first.substr(0, head.size()) || head.empty())
             bad("is no trace of sassemu (version 1)");
         if (!read_index()) scan();
+        check_places();
     } catch (...) {
         ::close(file_);
         throw;
@@ -66,6 +68,7 @@ Trace Reader::parsed(const std::string& frame, uint64_t offset) const {
 // Definitions are kept, records are found again by the index.
 void Reader::define(Trace&& one) {
     Block& b = *one.mutable_block(0);
+    if (b.has_records()) bad("the index names a block with records as one without");
     if (b.has_header()) header_ = b.header();
     for (Instruction& i : *b.mutable_instruction()) {
         if (i.id() != instructions_.size())
@@ -120,6 +123,16 @@ bool Reader::read_index() {
     return true;
 }
 
+// What converts a trace goes by launches and CTAs: a block of another would be left out in silence.
+void Reader::check_places() const {
+    std::set<uint64_t> launches;
+    for (const Launch& l : launches_) launches.insert(l.id());
+    for (const BlockPlace& b : blocks_)
+        if (!launches.contains(b.launch) || !ctas_.contains({b.launch, b.cta}))
+            bad("block at byte " + std::to_string(b.offset) + ": CTA " + std::to_string(b.cta) +
+                " of launch " + std::to_string(b.launch) + " is not in the trace");
+}
+
 // Without an index: frame after frame, until one is not whole. Neither a frame nor a piece that is
 // read here is larger than a block may be.
 void Reader::scan() {
@@ -153,7 +166,14 @@ RecordBlock Reader::read(size_t block) const {
     const BlockPlace& place = blocks_.at(block);
     const Trace one = parsed(frame(place.offset, place.size), place.offset);
     if (!one.block(0).has_records()) bad("the index names a block without records");
-    return decoded(one.block(0).records());
+    RecordBlock b = decoded(one.block(0).records());
+    if (b.launch != place.launch || b.cta != place.cta || b.records.size() != place.records)
+        bad("block at byte " + std::to_string(place.offset) + ": the index says " +
+            std::to_string(place.records) + " records of CTA " + std::to_string(place.cta) +
+            " of launch " + std::to_string(place.launch) + ", it has " +
+            std::to_string(b.records.size()) + " of CTA " + std::to_string(b.cta) + " of launch " +
+            std::to_string(b.launch));
+    return b;
 }
 
 RecordBlock Reader::decoded(const Records& r) const {

@@ -6,6 +6,7 @@ import collections
 import json
 import os
 import random
+import struct
 import resource
 import shutil
 import signal
@@ -235,7 +236,10 @@ class Refusing(Case):
                                ("source=vecadd.cu", "trace: nothing-to-record: no instruction of the code is what these "
                                 "filters want: source=vecadd.cu; source lines are in cubins that were compiled with -lineinfo"),
                                ("lines=1-99,cta=0", "want: cta=0 lines=1-99; source lines"),
-                               ("opcode=LGD", "want: opcode=LGD\n"), ("pc=0x100000", "want: pc=0x100000\n")):
+                               ("opcode=LGD", "want: opcode=LGD\n"), ("pc=0x100000", "want: pc=0x100000\n"),
+                               ("cta=99999", "nothing that was executed is what these filters want: cta=99999\n"),
+                               ("warp=50", "want: warp=50\n"), ("launch=7", "want: launch=7\n"),
+                               ("window=1000000-", "want: window=1000000-\n")):
             done = self.sassemu(6, "run", os.path.join(ROOT, "cubins", "vecadd", "plan.json"), "--arch", "sm_90",
                                 "--plugin", f"trace:file={self.path('t')},{options}")
             self.assertIn(words, done.stdout)
@@ -344,6 +348,36 @@ class Refusing(Case):
             done = self.sassemu(2, "trace", "stat", name)
             self.assertEqual((done.stdout, done.stderr.count("\n")), ("", 1), done.stderr)
 
+    def test_an_index_that_lies_is_an_error(self):
+        """Blocks that the index calls another CTA's, or of another length, would be left out of what a trace is converted to."""
+        with open(self.record("vecadd", "t"), "rb") as f:
+            whole = f.read()
+        at, = struct.unpack("<Q", whole[-16:-8])
+        index = trace._message(whole[at + 8:-16], trace.INDEX)
+        chosen = next(i for i, n in enumerate(index["records"]) if n)
+
+        def varint(value):
+            out = bytearray()
+            while value > 127:
+                out.append(value & 127 | 128)
+                value >>= 7
+            return bytes(out) + bytes([value])
+        for field, value in (("launch", 9), ("cta", 77777), ("cta", index["cta"][chosen] + 1), ("records", 1), ("records", 0)):
+            with self.subTest(field, value=value):
+                lie = {name: list(column) for name, column in index.items()}
+                lie[field][chosen] = value
+                body = b""
+                for number, (name, _) in trace.INDEX.items():
+                    column = b"".join(map(varint, lie[name]))
+                    body += varint(number << 3 | 2) + varint(len(column)) + column
+                with open(self.path("lie"), "wb") as f:
+                    f.write(whole[:at + 4] + struct.pack("<I", len(body) + 16) + body + whole[-16:])
+                for action in (("show",), ("stat",), ("convert", "--to", "accel-sim", "-o", self.path("out"))):
+                    done = self.sassemu(2, "trace", *action, self.path("lie"))
+                    self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                with self.assertRaises(trace.Error):
+                    records(self.path("lie"))
+
     def sassemu_any(self, *args):
         return subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=60, check=False)
 
@@ -366,6 +400,8 @@ class Comparing(Case):
         self.assertRegex(line, r"pc 0x[0-9a-f]+ \(.*LDG.*\): R\d+( of lane \d+)? after it is 0x\w+ and 0x\w+")
         self.assertTrue(want.instruction["opcode"].startswith("LDG"))
         self.sassemu(0, "trace", "compare", a, c, "--ignore", "register")
+        self.sassemu(0, "trace", "compare", "--ignore", "register", a, c)
+        self.sassemu(0, "trace", "compare", "--ignore", "register", a, "--ignore", "pc", c)
         short = self.record("", "short", "registers=1", "cta=2", "window=0-9", plan=same)
         self.assertIn("first trace only", self.sassemu(1, "trace", "compare", a, short).stdout)
         self.sassemu(2, "trace", "compare", a)

@@ -196,6 +196,10 @@ class Trace:
                 raise Error("is no trace of sassemu (version 1)")
             if not self._index():
                 self._scan()
+            launches = {launch["id"] for launch in self.launches}
+            for offset, _, launch, cta, _ in self.blocks:
+                if launch not in launches or (launch, cta) not in self.ctas:
+                    raise Error(f"the block at byte {offset}: CTA {cta} of launch {launch} is not in the trace")
         except Error as error:
             self._file.close()
             raise Error(f"{path}: {error}") from error
@@ -226,6 +230,8 @@ class Trace:
         return blocks[0]
 
     def _define(self, block):
+        if block["records"]:
+            raise Error("the index names a block with records as one without")
         self.header = block["header"] or self.header
         self.instructions += block["instruction"]
         if block["launch"]:
@@ -291,6 +297,8 @@ class Trace:
         offset, size = block[:2]
         try:
             r = self._block(self._read(offset, size))["records"]
+            if (r["launch"], r["cta"], len(r["more"]) + sum(r["more"])) != tuple(block[2:5]):
+                raise Error("the index says something else of it")
             return self._records(r), r["event"]
         except (IndexError, TypeError) as error:
             raise Error(f"{self.path}: the block at byte {offset} is not as in trace.proto") from error
