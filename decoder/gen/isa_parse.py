@@ -260,7 +260,7 @@ class Parser:
                 if block:
                     fail(where, f"macro '{tail}' defined twice")
             elif word == "insn":
-                m = re.match(r"([A-Z][A-Z0-9_.]*[A-Za-z0-9]*)(?:\s+as\s+([A-Z]\w*))?$", tail)
+                m = re.match(r"([A-Z_][A-Z0-9_.]*[A-Za-z0-9]*)(?:\s+as\s+([A-Z]\w*))?$", tail)
                 if not m:
                     fail(where, "expected: insn MNEMONIC [as StructName]")
                 block = []

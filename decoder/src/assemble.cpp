@@ -151,8 +151,14 @@ extern "C" sassdec_status sassdec_assemble(sassdec_arch arch, const char* line, 
         error->column = 1;
         error->reason[0] = 0;
     }
-    if (!line || !word || static_cast<unsigned>(arch) >= SASSDEC_ARCH_COUNT)
+    if (!line || !word || static_cast<unsigned>(arch) >= SASSDEC_ARCH_COUNT) {
+        if (error) {
+            sassdec::Text t(error->reason, sizeof error->reason);
+            t.put(line && word ? "no such architecture" : "a null argument");
+            t.finish();
+        }
         return SASSDEC_E_ARGUMENT;
+    }
     return assemble(arch, line, pc, opts, word, error, true);
 }
 

@@ -121,9 +121,10 @@ class Matcher {
         // Not printed: at its default, or under a condition that does not hold.
         const Draft saved = draft_;
         if ((o.flags & op_optional) && OperandReader::set_default(o, draft_)) {
-            if (unless ? narrow(o.when, ~ValueSet{o.when_mask},
-                                [&] { return match_operand(j + 1, p, any); })
-                       : match_operand(j + 1, p, any))
+            const ValueSet wanted = unless ? ~ValueSet{o.when_mask} : ValueSet{o.when_mask};
+            if (o.when != none
+                    ? narrow(o.when, wanted, [&] { return match_operand(j + 1, p, any); })
+                    : match_operand(j + 1, p, any))
                 return true;
         }
         draft_ = saved;
@@ -185,7 +186,14 @@ class Matcher {
             if (const ValueSet v = valid(i); field(i).enumeration != 0xffff && v && !(v & (v - 1)))
                 ok = draft_.set_pieces(field(i).piece, lowest(v));
         if (!ok) complaint_.unfit(p, "these modifiers and operands do not go together");
-        if (ok && choose(0, control)) return true;
+        if (ok) {
+            // As compilers fill the bits that no text shows, if that is an instruction.
+            const Draft open = draft_;
+            fill(draft_);
+            if (choose(0, control)) return true;
+            draft_ = open;
+            if (form_.fill_count && choose(0, control)) return true;
+        }
         draft_ = saved;
         return false;
     }
@@ -204,6 +212,13 @@ class Matcher {
         return lo ? static_cast<unsigned>(__builtin_ctzll(lo))
                   : 64 +
                         static_cast<unsigned>(__builtin_ctzll(static_cast<std::uint64_t>(v >> 64)));
+    }
+
+    void fill(Draft& draft) const {
+        for (unsigned k = 0; k < form_.fill_count; ++k) {
+            const FillRow& f = fills[form_.fills + k];
+            if (draft.free(f.pos, f.len)) draft.set(f.pos, f.len, f.value);
+        }
     }
 
     // Gives the fields from i on the lowest values that fit the bits already known.
@@ -231,10 +246,6 @@ class Matcher {
         Draft whole = draft_;
         for (unsigned j = 0; j < form_.operand_count; ++j)
             if (hidden_ >> j & 1) OperandReader::set_hidden(operands[form_.operands + j], whole);
-        for (unsigned k = 0; k < form_.fill_count; ++k) {
-            const FillRow& f = fills[form_.fills + k];
-            if (whole.free(f.pos, f.len)) whole.set(f.pos, f.len, f.value);
-        }
         word_[0] = whole.value.lo;
         word_[1] = whole.value.hi;
         sassdec_insn insn;

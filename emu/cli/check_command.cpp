@@ -121,10 +121,12 @@ void add_check_commands(CLI::App& app, int& exit_code) {
                     "were never initialised, and misused barriers",
                     exit_code);
     sub->add_option("--only-kernel", memory->kernels,
-                    "report only what launches of this kernel do; repeatable");
+                    "report only what launches of this kernel do; repeatable")
+        ->allow_extra_args(false);
     sub->add_option("--undefined", memory->undefined,
                     "what this buffer holds at first counts as uninitialised: NAME, or NAME+BYTE "
-                    "from that byte on; repeatable");
+                    "from that byte on; repeatable")
+        ->allow_extra_args(false);
     sub->add_flag("--loads", memory->loads,
                   "a load of uninitialised memory is a finding even if its value does not matter");
     sub->add_flag("--no-leaks", memory->no_leaks,

@@ -330,6 +330,7 @@ void add_trace_command(CLI::App& app, int& exit_code) {
     sub->add_option("--ignore", command->ignored,
                     "compare: what may differ: pc (instructions are told apart by opcode only), "
                     "mask, address, value, register; repeatable")
+        ->allow_extra_args(false)  // what follows is a trace
         ->check(CLI::IsMember({"pc", "mask", "address", "value", "register"}));
     sub->add_option("--to", command->format,
                     "convert: accel-sim (a folder with kernelslist.g; version 5), accel-sim-6 or "

@@ -74,7 +74,8 @@ const Op* unpack_narrow(const Op* op, Warp& w, uint32_t mask) {
 }
 
 // Times powers of two to bf16. m[2], m[3]: how far the pair lies up in b and the scale factors in
-// c. An f32 holds every product but those that no bf16 holds either, so that only once is rounded.
+// c; k[2]: how far the upper one's is from the lower one's (0: they have one). An f32 holds every
+// product but those that no bf16 holds either, so that only once is rounded.
 const Op* unpack_scaled(const Op* op, Warp& w, uint32_t mask) {
     const V32 b = L::shr(any(w, op->b, op->m[0]), L::splat(op->m[2])),
               c = L::shr(any(w, op->c, op->m[1]), L::splat(op->m[3]));
@@ -97,7 +98,7 @@ const Op* unpack_scaled(const Op* op, Warp& w, uint32_t mask) {
     };
     const V32 low = L::fmul<>(value(b), decode_scale(c)),
               high = L::fmul<>(value(L::shr(b, L::splat(format == to_e2m1 ? 4 : 8))),
-                               decode_scale(L::shr(c, L::splat(8))));
+                               decode_scale(L::shr(c, L::splat(op->k[2]))));
     write<false>(w, op->d, pack_any_mode(high, low, op->k[0]), mask);
     return next(op, w);
 }
@@ -294,7 +295,6 @@ void lower(Lower& x, const typed::F2fpUnpackScaled& i) {
     using F = typed::ScaledFormat;
     using S = typed::ScaleSelect;
     if (i.scale > S::B3) return x.reject("an invalid half of the scale factors");
-    if (i.scale > S::H1) return x.gap("one scale factor for both values, which no PTX asks for");
     set_b_and_c(x, i.d, i.b, i.c);
     x.op.k[0] = static_cast<uint8_t>(mode_bf | (i.relu ? mode_relu : 0) |
                                      (i.satfinite ? mode_satfinite : 0));
@@ -305,7 +305,10 @@ void lower(Lower& x, const typed::F2fpUnpackScaled& i) {
                 : i.src == F::S2_6 ? s2_6
                                    : to_e2m1;
     x.op.m[2] = i.half == typed::HalfSelect::H1 ? 16 : 8 * static_cast<uint32_t>(i.byte);
-    x.op.m[3] = i.scale == S::H1 ? 16 : 0;
+    const auto scale = static_cast<uint32_t>(i.scale);
+    const bool one = i.scale >= S::B0;  // for both values, as PTX's .scaled::n1::ue8m0 has it
+    x.op.m[3] = one ? 8 * (scale - static_cast<uint32_t>(S::B0)) : 16 * scale;
+    x.op.k[2] = one ? 0 : 8;
     x.handler(unpack_scaled);
 }
 void lower(Lower& x, const typed::F2fpToFixed& i) {

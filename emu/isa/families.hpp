@@ -4,6 +4,7 @@
 
 #include "emu/isa/control.hpp"
 #include "emu/isa/float_pairs.hpp"
+#include "emu/isa/float_quads.hpp"
 #include "emu/isa/uniform_float.hpp"
 #if __has_include("emu/isa/integer.hpp")
 #include "emu/isa/integer.hpp"

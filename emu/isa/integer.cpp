@@ -289,18 +289,6 @@ struct AddParts {
         return sum;
     }
 };
-// The low or the high half of a product over GF(2), plus c (PTX ISA, clmad).
-template <bool High>
-struct CarrylessMad {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) {
-        for (uint32_t k = High ? 1 : 0; k < 32; ++k) {
-            const V32 bit = L::and_(L::shr(b, L::splat(k)), L::splat(1));
-            const V32 part = High ? L::shr(a, L::splat(32 - k)) : L::shl(a, L::splat(k));
-            c = L::xor_(c, L::and_(part, L::sub(L::splat(0), bit)));
-        }
-        return c;
-    }
-};
 // VIADD.S32.ISAT: the exact sum, a - b if m[0], b - a if m[1], as near as 32 bits come. PTX ISA,
 // add.sat.s32.
 struct AddSaturated {
@@ -376,12 +364,6 @@ void lower(Lower& x, const typed::ImadWide& i) { lower_product<false>(x, i); }
 void lower(Lower& x, const typed::ImadHi& i) { lower_product<true>(x, i); }
 void lower(Lower& x, const typed::UimadWide& i) { lower_product<false>(x, i); }
 void lower(Lower& x, const typed::UimadHi& i) { lower_product<true>(x, i); }
-
-void lower(Lower& x, const typed::Clmad& i) {
-    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
-    x.op.d = x.destination_row(i.d.index);
-    i.half ? emit_int3<CarrylessMad<true>>(x, a, b, c) : emit_int3<CarrylessMad<false>>(x, a, b, c);
-}
 
 // The types of VIADD and UVIADD of sm_120.
 enum AddType : uint8_t { b32, b16x2, s32, s16x2, u8x4, s8x4 };

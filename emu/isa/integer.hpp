@@ -14,7 +14,6 @@ void lower(Lower&, const typed::Imad&);
 void lower(Lower&, const typed::ImadWide&);
 void lower(Lower&, const typed::ImadHi&);
 void lower(Lower&, const typed::Viadd&);
-void lower(Lower&, const typed::Clmad&);
 // integer_bits.cpp: shifted sums, shifts, logic, bit fields and bit counts
 void lower(Lower&, const typed::Lea&);
 void lower(Lower&, const typed::Shf&);

@@ -149,6 +149,24 @@ void set_pairs(Lower& x, const T& i, const typed::Src& a, const typed::Src& b, H
     x.handler(h);
 }
 
+// The low or the high half of a product of 64 bits over GF(2), plus c (PTX ISA, clmad). m[0], m[1]:
+// b, c are scalars.
+template <bool High>
+const Op* carryless_product(const Op* op, Warp& w, uint32_t mask) {
+    const auto any = [&](uint32_t at, uint32_t scalar) {
+        return scalar ? read64<Source::scalar>(w, at) : read64<Source::row>(w, at);
+    };
+    const V64 a = read64<Source::row>(w, op->a), b = any(op->b, op->m[0]);
+    V64 sum = any(op->c, op->m[1]);
+    for (uint32_t k = High ? 1 : 0; k < 64; ++k) {
+        const V64 bit = L::and64(L::shr64(b, L::splat(k)), L::splat64(1));
+        const V64 part = High ? L::shr64(a, L::splat(64 - k)) : L::shl64(a, L::splat(k));
+        sum = L::xor64(sum, L::and64(part, L::neg64(bit)));
+    }
+    write64<false>(w, op->d, sum, mask);
+    return next(op, w);
+}
+
 }  // namespace
 
 void lower(Lower& x, const typed::Iadd& i) {
@@ -213,6 +231,19 @@ void lower(Lower& x, const typed::Uiadd364X& i) {
     x.op.e = predicate_code(i.pa);
     x.op.f = predicate_code(i.pb);
     lower_sum64(x, i);
+}
+
+void lower(Lower& x, const typed::Clmad& i) {
+    check_even_result(x, i.d);
+    for (const typed::Src& s : {i.a, i.b, i.c}) check_even(x, s);
+    const Operand b = x.source(i.b, 2), c = x.source(i.c, 2);
+    x.op.d = x.destination_row(i.d.index, 2);
+    x.op.a = x.source(i.a, 2).at;
+    x.op.b = b.at;
+    x.op.c = c.at;
+    x.op.m[0] = b.scalar;
+    x.op.m[1] = c.scalar;
+    x.handler(i.half ? carryless_product<true> : carryless_product<false>);
 }
 
 void lower(Lower& x, const typed::Ldcu& i) {

@@ -16,7 +16,7 @@ const Op* illegal(const Op* op, Warp& w, uint32_t mask) {
                              false, 0);
 }
 
-// Decodes, but this emulator has no behaviour for it: exit code 5, the instruction named.
+// This emulator has no behaviour for it, or does not know the word: exit code 5, it is named.
 const Op* unsupported(const Op* op, Warp& w, uint32_t mask) {
     return services(w).unsupported(w, op, mask);
 }
@@ -58,7 +58,7 @@ void lower_one(const LowerRequest& request) {
     Op& op = *request.op;
     op = Op{};
     op.guard = 7;
-    op.fn[0] = op.fn[1] = illegal;
+    op.fn[0] = op.fn[1] = request.gap && *request.gap ? unsupported : illegal;
     if (!request.instruction) return;
     const sassdec_insn& in = *request.instruction;
     op.guard = in.guard_uniform ? Lower::uniform_predicate(in.guard) : Lower::predicate(in.guard);

@@ -14,7 +14,8 @@
 
 namespace sassemu {
 
-// One instruction to lower. `instruction` is null for a word that does not decode.
+// One instruction to lower. `instruction` is null where there is none; with `*gap` set for a word
+// that does not decode.
 struct LowerRequest {
     const sassdec_insn* instruction = nullptr;
     uint64_t offset = 0;         // code offset of this instruction

@@ -18,8 +18,7 @@ constexpr const char* unexecuted() {
     // What the chip does is not published, and no chip was at hand.
     if constexpr (is.template operator()<LdtmSparse>())
         return "which two of four values .SPARSIFY takes is not published";
-    if constexpr (is.template
-                  operator()<Qfma4, Qmul4, Qadd4, I2fpPair, IaddXor, ImulXor, ImulWideXor>())
+    if constexpr (is.template operator()<I2fpPair, IaddXor, ImulXor, ImulWideXor>())
         return "arithmetic that no compiler emits and nothing published describes";
     if constexpr (is.template operator()<UtmastgWide, UtmaredgWide>())
         return "strides beside a tensor map (sm_107), not published";
@@ -36,6 +35,7 @@ constexpr const char* unexecuted() {
     if constexpr (is.template operator()<WarpgroupsetAc, WarpgroupsetSb>())
         return "a form of WARPGROUP that no PTX becomes";
     // Words that nvdisasm names and no compiler of 11.8 to 13.5 was seen to emit.
+    if constexpr (is.template operator()<R2b, Rtt>()) return "what only trap handlers do";
     if constexpr (is.template operator()<B2r, B2rBar, B2rWarp>())
         return "the state of a barrier read into a register";
     if constexpr (is.template

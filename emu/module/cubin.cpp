@@ -430,9 +430,10 @@ class CubinParser {
         for (auto& kernel : data_.kernels) {
             kernel.min_stack_size = std::max(kernel.min_stack_size, kernel.frame_size);
             const std::string label = "kernel " + kernel.name;
-            if (kernel.registers == 0 || kernel.registers > 256) {
+            // 0: of a kernel that uses none (one that only returns).
+            if (kernel.registers > 256) {
                 return bad(label + " EIATTR_REGCOUNT",
-                           std::to_string(kernel.registers) + " registers, expected 1 to 256");
+                           std::to_string(kernel.registers) + " registers, expected at most 256");
             }
             if (kernel.barriers > 16) {
                 return bad(label + " EIATTR_NUM_BARRIERS",

@@ -64,8 +64,9 @@ Result<FatbinEntry> read_entry(Bytes container, std::uint64_t at, const std::str
     }
     next = at + header_size + padded_size;
     entry.info.arch.sm = static_cast<std::uint16_t>(std::min<std::uint32_t>(sm, 0xffff));
-    if ((flags & flag_a) != 0) entry.info.arch.suffix = 'a';
-    if ((flags & flag_f) != 0) entry.info.arch.suffix = 'f';
+    for (const auto& [flag, suffix] : {std::pair{flag_a, 'a'}, std::pair{flag_f, 'f'}})
+        if ((flags & flag) != 0 && parse_arch(Arch{entry.info.arch.sm, suffix}.name()).ok())
+            entry.info.arch.suffix = suffix;
     if (name_size != 0) {
         const auto text = slice(*header, name_offset, name_size);
         if (text) entry.info.name.assign(text->begin(), text->end());

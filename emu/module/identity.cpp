@@ -100,13 +100,17 @@ Result<void> read_identity(ModuleData& data, const elf::File& file, const std::s
         if (section.name != ".nv.compat") continue;
         SASSEMU_ASSIGN(data.compat, parse_attributes(section.bytes, name + ": .nv.compat", false));
     }
-    // e_flags of the newer layout lacks the suffix.
+    // e_flags of the newer layout lacks the suffix; of the older one the bit says nothing where
+    // there is no such chip (sm_80 with 0x800 is no sm_80a).
+    if (!parse_arch(data.arch.name()).ok()) data.arch.suffix = 0;
     const char note_suffix = read_notes(data, file);
     for (const char candidate : {fatbin_suffix, note_suffix}) {
-        if (data.arch.suffix == 0) data.arch.suffix = candidate;
+        if (data.arch.suffix == 0 && parse_arch(Arch{data.arch.sm, candidate}.name()).ok())
+            data.arch.suffix = candidate;
     }
     for (const auto& attribute : data.compat) {
-        if (data.arch.suffix == 0 && attribute.code == compat_accelerated && attribute.value == 1) {
+        if (data.arch.suffix == 0 && attribute.code == compat_accelerated && attribute.value == 1 &&
+            parse_arch(Arch{data.arch.sm, 'a'}.name()).ok()) {
             data.arch.suffix = 'a';
         }
     }

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -41,6 +42,13 @@ void publish(const Op& op, Op& at) {
                 reinterpret_cast<const std::byte*>(&op) + sizeof op.fn, sizeof op - sizeof op.fn);
     for (int k = 0; k < 2; ++k)
         std::atomic_ref(at.fn[k]).store(op.fn[k], std::memory_order_release);
+}
+
+std::string hex_word(const uint64_t (&word)[2]) {
+    char text[35];
+    std::snprintf(text, sizeof text, "0x%016llx%016llx", static_cast<unsigned long long>(word[1]),
+                  static_cast<unsigned long long>(word[0]));
+    return text;
 }
 
 }  // namespace
@@ -162,6 +170,7 @@ void CodeImage::lower(Section& section) {
         const bool decodes =
             !end && sassdec_decode(arch, word, offset - section.begin, &instruction) == SASSDEC_OK;
         std::string rejection;
+        bool gap = false;
         if (end) {
             rejection = "the code ends here: execution ran past the last instruction";
         } else if (word[0] == 0 && word[1] == 0) {
@@ -169,10 +178,12 @@ void CodeImage::lower(Section& section) {
                 "the all-zero word: ptxas 13.0 emits it for fence.acquire and fence.release on "
                 "sm_75 and sm_80, which have no such instruction; use fence.acq_rel there";
         } else if (!decodes) {
+            // Not the kernel's fault: what a compiler emits, the chip has.
+            gap = true;
             char reason[256];
-            rejection = "the word does not decode";
+            rejection = "sassemu does not know this word, " + hex_word(word);
             if (sassdec_reason(&instruction, reason, sizeof reason) > 0)
-                rejection += std::string(": ") + reason;
+                rejection += std::string(" (") + reason + ")";
         }
         LowerRequest request;
         request.instruction = rejection.empty() ? &instruction : nullptr;
@@ -189,7 +200,6 @@ void CodeImage::lower(Section& section) {
         Op& op = entered && offset == section.begin ? first : ops_[offset / 16];
         request.op = &op;
         request.rejection = &rejection;
-        bool gap = false;
         request.gap = &gap;
         options_.level->lower(request);
         const uint16_t id = rejection.empty() ? instruction.id : uint16_t{0xffff};

@@ -69,10 +69,11 @@ class Reader {
                      "close it with */");
         if (out_.none() && kernels_.empty())
             out_.add(1, 1, "no kernel in this file", "begin one with .kernel NAME");
-        if (out_.none() && arch_ == SASSDEC_ARCH_UNKNOWN)
+        const bool known = arch_ != SASSDEC_ARCH_UNKNOWN;
+        if (!known && !named_)
             out_.add(1, 1, "no architecture", "add .target sm_90a, or use --arch");
         for (PendingKernel& k : kernels_)
-            if (!out_.full()) assemble(k, name_, arch_, out_);
+            if (known && !out_.full()) assemble(k, name_, arch_, out_);
         if (!out_.none()) return std::nullopt;
         AssembledModule module;
         module.arch = name_;
@@ -87,6 +88,7 @@ class Reader {
     }
 
     void set_arch(std::string_view text, unsigned, unsigned column) {
+        named_ = true;  // if it is wrong, that is said
         const auto parsed = parse_arch(text);
         const sassdec_arch arch = sassdec_arch_from_name(std::string(text).c_str());
         if (!parsed.ok() || arch == SASSDEC_ARCH_UNKNOWN)
@@ -364,7 +366,7 @@ class Reader {
     std::vector<ConstantVariable> constants_;
     sassdec_arch arch_ = SASSDEC_ARCH_UNKNOWN;
     Arch name_;
-    bool from_command_line_ = false, in_comment_ = false, outside_ = false;
+    bool named_ = false, from_command_line_ = false, in_comment_ = false, outside_ = false;
     unsigned line_ = 0, comment_line_ = 0, comment_column_ = 0;
 };
 

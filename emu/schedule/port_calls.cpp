@@ -276,11 +276,15 @@ const Op* Engine::unsupported(Warp& w, const Op* op, const std::string& why) {
     const CodeImage& code = *launch_.code;
     const uint64_t offset = code.offset_of(op);
     w.stop = Stop::faulted;
+    // A word without text is one that is not known.
+    const std::string sass = code.sass(offset);
     end(LaunchStatus::unsupported,
         "kernel '" + kernel_ + "' at " + names::demangled(code.function(offset)) + "+" +
-            std::to_string(code.section_offset(offset)) + ": " + code.sass(offset) +
-            (why.empty() ? " decodes but does not execute" : " does not execute: " + why) + " on " +
-            code.options().arch);
+            std::to_string(code.section_offset(offset)) + ": " +
+            (sass.empty()  ? why
+             : why.empty() ? sass + " decodes but does not execute"
+                           : sass + " does not execute: " + why) +
+            " on " + code.options().arch);
     return nullptr;
 }
 

@@ -51,7 +51,9 @@ Result<std::vector<Unsupported>> unsupported_code(std::shared_ptr<const Module> 
                               why = image.rejection(offset);
             const auto [one, is_new] =
                 seen.try_emplace({function, opcode_of(sass), why}, all.size());
-            if (is_new) all.push_back({function, sass, at, image.source(offset), why, 0});
+            if (is_new)
+                all.push_back(
+                    {function, sass.empty() ? "a word" : sass, at, image.source(offset), why, 0});
             ++all[one->second].count;
         }
     return all;

@@ -154,6 +154,7 @@ uint32_t Recorder::select(sassemu_insn i) {
 
 void Recorder::launch_begin(sassemu_launch l) {
     const sassemu_launch_info i = info(l);
+    launched_ = true;
     if (!filter_.kernels().empty()) {
         const std::lock_guard guard(running_mutex_);
         met_.insert(i.kernel ? i.kernel : "");
@@ -336,10 +337,14 @@ void Recorder::cta_end(sassemu_cta handle) {
 // Filters that leave out everything are slips, as a rule.
 void Recorder::report_filters() {
     findings::report_unknown_kernels(*this, filter_.kernels(), met_);
-    if (instructions_ != 0 || !filter_.chooses_code()) return;
-    std::string message = "no instruction of the code is what these filters want:";
+    for (const std::string& kernel : filter_.kernels())
+        if (!met_.contains(kernel)) return;  // that says it all
+    const bool no_code = instructions_ == 0 && filter_.chooses_code();
+    if (!no_code && (time_ != 0 || filter_.words.empty() || !launched_)) return;
+    std::string message = no_code ? "no instruction of the code is what these filters want:"
+                                  : "nothing that was executed is what these filters want:";
     for (const std::string& word : filter_.words) message += " " + word;
-    if (filter_.needs_lines())
+    if (no_code && filter_.needs_lines())
         message += "; source lines are in cubins that were compiled with -lineinfo";
     findings::report(*this, SASSEMU_WARNING, "nothing-to-record", message);
 }

@@ -136,6 +136,8 @@ std::string memory_words(const Record& r, const LaunchEnd& end) {
     return text;
 }
 
+constexpr uint64_t most_copied = uint64_t{1} << 28;  // bytes of one range
+
 // What a bulk or tensor copy did to global memory, sector by sector.
 std::string transfer_words(const Transfer& t) {
     std::set<uint64_t> sectors;
@@ -143,8 +145,16 @@ std::string transfer_words(const Transfer& t) {
     uint32_t ctas = 0;
     for (const auto& [address, count] : t.ranges) {
         bytes += count;
-        for (uint64_t at = address & ~uint64_t{sector - 1}; at < address + count; at += sector)
+        if (!count) continue;
+        if (count > most_copied)
+            throw Error("a copy of " + std::to_string(count) + " bytes at " +
+                        padded(address, 1, "0x") + ": at most 256 MiB are converted");
+        const uint64_t end = address + (count - 1);
+        const uint64_t last = end < address ? ~uint64_t{0} : end;  // of the address space
+        for (uint64_t at = address & ~uint64_t{sector - 1};; at += sector) {
             sectors.insert(at);
+            if (last - at < sector) break;
+        }
     }
     for (const auto& [rank, count] : t.written) {
         written = std::max(written, count);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <set>
 
 #include "frames.hpp"
 
@@ -27,6 +28,7 @@ Reader::Reader(const std::string& path, std::function<void()> before_block)
         if (head != first.substr(0, head.size()) || head.empty())
             bad("is no trace of sassemu (version 1)");
         if (!read_index()) scan();
+        check_places();
     } catch (...) {
         ::close(file_);
         throw;
@@ -128,6 +130,17 @@ bool Reader::read_index() {
             bad("the index names CTA " + std::to_string(b.cta) + " of launch " +
                 std::to_string(b.launch) + ", which never began");
     return true;
+}
+
+// What converts a trace goes by launches and CTAs: a block of another would be left out in silence.
+void Reader::check_places() const {
+    std::set<uint64_t> launches;
+    for (const Launch& l : launches_) launches.insert(l.id());
+    for (const BlockPlace& b : blocks_)
+        if (!launches.contains(b.launch) || !ctas_.contains({b.launch, b.cta}))
+            bad("block at byte " + std::to_string(b.offset) + ": CTA " + std::to_string(b.cta) +
+                " of launch " + std::to_string(b.launch) +
+                " is not in the trace; the index may be damaged");
 }
 
 // Without an index: frame after frame, until one is not whole. Neither a frame nor a piece that is

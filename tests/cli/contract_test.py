@@ -7,6 +7,8 @@ Called with the program and the source directory.
 """
 import json
 import os
+import struct
+import re
 import signal
 import subprocess
 import sys
@@ -316,6 +318,45 @@ class Contract(unittest.TestCase):
         self.assertIn("vecadd", text)
         self.assertIn("sm_90", text)
         json.loads(self.check(0, "info", "--json", cubin("vecadd")).stdout)
+
+    def with_word(self, kernel, word, index):
+        """A committed cubin with another word at this place of its code."""
+        with open(cubin(kernel), "rb") as f:
+            data = bytearray(f.read())
+        table, = struct.unpack_from("<Q", data, 40)
+        size, count = struct.unpack_from("<HH", data, 58)
+        for k in range(count):
+            _, kind, flags, _, at, _ = struct.unpack_from("<IIQQQQ", data, table + k * size)
+            if kind == 1 and flags & 4:
+                data[at + 16 * index:at + 16 * index + 16] = word.to_bytes(16, "little")
+        with open(self.path("unknown.cubin"), "wb") as f:
+            f.write(data)
+        return self.path("unknown.cubin")
+
+    def test_unknown_words(self):
+        """A word that sassemu does not know is not the kernel's fault, whatever it is."""
+        grid = ("--grid", "1", "--block", "32", "--arg", "buffer=128", "--arg", "buffer=128", "--arg", "buffer=128", "--arg", "u32=32")
+        for word in (0x000fe2000000000000000000000070ff, (1 << 128) - 1, 0x000fe200000000000000000000001fff):
+            module = self.with_word("vecadd", word, 1)
+            digits = "0x%032x" % word
+            said = self.check(5, "info", "--unsupported", module).stdout
+            self.assertIn("a word at 16: sassemu does not know this word, " + digits + " (", said)
+            found, = json.loads(self.check(5, "info", "--unsupported", "--json", module).stdout)
+            self.assertEqual((found["what"], found["offset"]), ("a word", 16))
+            done = self.check(5, "run", module, *grid)
+            self.assertIn("sassemu does not know this word", done.stdout + done.stderr)
+            self.assertIn(digits, done.stdout + done.stderr)
+            self.assertNotIn("illegal", done.stdout + done.stderr)
+        last = len(json.loads(self.check(0, "disasm", "--json", cubin("vecadd")).stdout)[0]["sections"][0]["instructions"]) - 1
+        module = self.with_word("vecadd", (1 << 128) - 1, last)  # behind the end: nobody comes there
+        self.check(5, "info", "--unsupported", module)
+        self.check(0, "run", module, *grid)
+
+    def test_options_take_one_value(self):
+        """What follows an option's value is not the option's: `trace compare --ignore pc A B` has two files."""
+        for command in re.findall(r"^  ([a-z-]+) {2,}", self.check(0, "--help").stdout, re.M):
+            for line in self.check(0, command, "--help").stdout.splitlines():
+                self.assertIsNone(re.match(r"\s*-\S.* \.\.\.", line), (command, line))
 
     def test_info_unsupported(self):
         self.assertEqual(self.check(0, "info", "--unsupported", cubin("vecadd")).stdout, "")

@@ -31,5 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto module = sassemu::sass::read_sass(text, sassdec_arch_name(arch), diagnostics);
     if (module && sassemu::sass::write_cubin(*module).empty()) __builtin_trap();
     if (!module && diagnostics.empty()) __builtin_trap();
+    for (const auto& d : diagnostics)
+        if (d.what.empty() || d.line == 0 || d.column == 0) __builtin_trap();
     return 0;
 }

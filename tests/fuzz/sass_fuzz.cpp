@@ -20,6 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto module = sassemu::sass::read_sass(text, "", diagnostics);
     if (!module) {
         if (diagnostics.empty()) __builtin_trap();
+        for (const auto& d : diagnostics)
+            if (d.what.empty() || d.line == 0 || d.column == 0) __builtin_trap();
         return 0;
     }
     const auto loaded = sassemu::load_module(sassemu::sass::write_cubin(*module), "input.cubin");

@@ -8,6 +8,7 @@ Complete: every word of entries.py that executes has a class, on every family, a
 True: what is measured or published by a record, the record has; what `verified.tsv` has, is measured. Current: the pages made of it.
 """
 import glob
+import gzip
 import os
 import re
 import struct
@@ -56,6 +57,11 @@ def names_of(pattern):
     for path in glob.glob(os.path.join(ROOT, pattern)):
         found.update(code(path))
     return {name for name, _, _ in ask([("sm_90a", w) for w in sorted(found)])}
+
+
+def recorded_names():
+    with gzip.open(os.path.join(HARDWARE, "instances.tsv.gz"), "rt", encoding="utf-8") as f:
+        return {line.split("\t")[1] for line in f}
 
 
 def of_matrix_record():
@@ -118,6 +124,7 @@ class Evidence(unittest.TestCase):
         records = {
             "`verified.tsv`": coverage.verified_names(),
             "`matrix.bin.zst`": of_matrix_record(),
+            "`record.bin.zst`": recorded_names(),
             "`special.bin`": {n for n in coverage.verified_names() if n.startswith("MUFU")},
             "`cubins`": names_of("cubins/*/sm_90*.cubin") | names_of("cubins/sync/*/sm_90*.cubin"),
             "`async`": names_of("tests/hardware/async/*.cubin"),

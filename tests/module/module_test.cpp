@@ -145,6 +145,42 @@ TEST(Module, OlderElfLayouts) {
     EXPECT_EQ(kernel_of(first, "lines").min_stack_size, 8U);
 }
 
+// The bit of e_flags that means the suffix a, on a chip without such a name.
+TEST(Module, NoSuffixThatDoesNotExist) {
+    for (const auto& [name, arch] : {std::pair{"lines.cuda118.80.cubin", "sm_80"},
+                                     std::pair{"lines.cuda123.90a.cubin", "sm_90a"}}) {
+        std::vector<std::uint8_t> bytes = test::data_bytes(name);
+        ASSERT_EQ(bytes[7], 0x33) << "the older layout";
+        bytes[49] |= 8;
+        const auto module = load_module(bytes, name);
+        ASSERT_TRUE(module.ok()) << module.error().message();
+        EXPECT_EQ(module->arch().name(), arch);
+        EXPECT_TRUE(parse_arch(module->arch().name()).ok());
+    }
+}
+
+// A kernel that only returns uses no register.
+TEST(Module, NoRegistersAtAll) {
+    std::vector<std::uint8_t> bytes = test::data_bytes("plain.90.cubin");
+    // EIATTR_REGCOUNT: format 4, code 0x2f, eight bytes, symbol, registers.
+    unsigned found = 0;
+    for (std::size_t at = 0; at + 12 <= bytes.size(); at += 4)
+        if (bytes[at] == 4 && bytes[at + 1] == 0x2f && bytes[at + 2] == 8 && bytes[at + 3] == 0) {
+            bytes[at + 8] = 0;
+            ++found;
+        }
+    ASSERT_GT(found, 0u);
+    const auto module = load_module(bytes, "none.cubin");
+    ASSERT_TRUE(module.ok()) << module.error().message();
+    for (const Kernel& kernel : module->kernels()) EXPECT_EQ(kernel.registers, 0u) << kernel.name;
+    for (std::size_t at = 0; at + 12 <= bytes.size(); at += 4)
+        if (bytes[at] == 4 && bytes[at + 1] == 0x2f && bytes[at + 2] == 8 && bytes[at + 3] == 0) {
+            bytes[at + 8] = 1;
+            bytes[at + 9] = 1;
+        }
+    EXPECT_FALSE(load_module(bytes, "257.cubin").ok());
+}
+
 TEST(Module, ServicesAndLocalFunctions) {
     const Module module = load("lines.90a.cubin");
     const Kernel& kernel = kernel_of(module, "lines");

@@ -3,7 +3,10 @@
 // line and column.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <random>
+#include <sstream>
 
 #include "emu/sass/assembled.hpp"
 #include "sassdec/sassdec.h"
@@ -206,6 +209,57 @@ TEST(Sass, MistakesNameTheirPlace) {
         << "no byte stands for anything";
     EXPECT_EQ(first(".target sm_90\n.kernel k\nEXIT /* open\n"), "3:6: this comment does not end");
     EXPECT_EQ(first(std::string(".target sm_90\n.kernel k\nEX\0IT\n", 30)).substr(0, 2), "3:");
+}
+
+// Whatever order the lines of a file come in, with some left out or cut: a complaint has words, and
+// a place in the file.
+TEST(Sass, EveryComplaintSaysWhatAndWhere) {
+    std::vector<std::string> pool;
+    std::istringstream in(all_directives);
+    for (std::string line; std::getline(in, line);) pool.push_back(line);
+    pool.insert(pool.end(), {"FADD R0, R1",
+                             "x:",
+                             ".word 0x0",
+                             ".word",
+                             ".param",
+                             ".param a",
+                             ".kernel",
+                             ".target",
+                             ".target sm_91",
+                             ".fused",
+                             ".constant",
+                             ".constant t 70000",
+                             ".cluster 0",
+                             ".registers 4096",
+                             "/*",
+                             "(*\"",
+                             "BRA nowhere",
+                             "%!",
+                             ".",
+                             "MEMBAR.GL.IVALLD",
+                             ".section .text.one",
+                             ";;",
+                             "@P9 EXIT",
+                             ":"});
+    std::mt19937_64 random(11);
+    unsigned complaints = 0;
+    for (int round = 0; round < 4000; ++round) {
+        std::string text;
+        const auto lines = 1 + random() % 12;
+        for (unsigned i = 0; i < lines; ++i) {
+            std::string line = pool[random() % pool.size()];
+            if (random() % 8 == 0) line.resize(random() % (line.size() + 1));
+            text += line + "\n";
+        }
+        for (const auto& d : build(text).diagnostics) {
+            ++complaints;
+            EXPECT_FALSE(d.what.empty()) << d.line << ":" << d.column << " of\n" << text;
+            EXPECT_EQ(d.what.find('\n'), std::string::npos) << d.what;
+            EXPECT_TRUE(d.line >= 1 && d.line <= lines + 1 && d.column >= 1)
+                << d.line << ":" << d.column << ": " << d.what;
+        }
+    }
+    EXPECT_GT(complaints, 4000u);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import random
+import struct
 import resource
 import shutil
 import signal
@@ -237,7 +238,10 @@ class Refusing(Case):
                                ("source=vecadd.cu", "trace: nothing-to-record: no instruction of the code is what these "
                                 "filters want: source=vecadd.cu; source lines are in cubins that were compiled with -lineinfo"),
                                ("lines=1-99,cta=0", "want: cta=0 lines=1-99; source lines"),
-                               ("opcode=LGD", "want: opcode=LGD\n"), ("pc=0x100000", "want: pc=0x100000\n")):
+                               ("opcode=LGD", "want: opcode=LGD\n"), ("pc=0x100000", "want: pc=0x100000\n"),
+                               ("cta=99999", "nothing that was executed is what these filters want: cta=99999\n"),
+                               ("warp=50", "want: warp=50\n"), ("launch=7", "want: launch=7\n"),
+                               ("window=1000000-", "want: window=1000000-\n")):
             done = self.sassemu(6, "run", os.path.join(ROOT, "cubins", "vecadd", "plan.json"), "--arch", "sm_90",
                                 "--plugin", f"trace:file={self.path('t')},{options}")
             self.assertIn(words, done.stdout)
@@ -427,6 +431,8 @@ class Comparing(Case):
         self.assertRegex(line, r"pc 0x[0-9a-f]+ \(.*LDG.*\): R\d+( of lane \d+)? after it is 0x\w+ and 0x\w+")
         self.assertTrue(want.instruction["opcode"].startswith("LDG"))
         self.sassemu(0, "trace", "compare", a, c, "--ignore", "register")
+        self.sassemu(0, "trace", "compare", "--ignore", "register", a, c)
+        self.sassemu(0, "trace", "compare", "--ignore", "register", a, "--ignore", "pc", c)
         short = self.record("", "short", "registers=1", "cta=2", "window=0-9", plan=same)
         self.assertIn("first trace only", self.sassemu(1, "trace", "compare", a, short).stdout)
         self.sassemu(2, "trace", "compare", a)

@@ -39,7 +39,7 @@ struct SassServices {
         e.unexplored = true;
     }
     static const sassemu::Op* unsupported(Warp& w, const sassemu::Op*, uint32_t) {
-        beyond(w, "is not explored: it decodes, but does not execute");
+        beyond(w, "is not explored: sassemu does not execute it");
         return nullptr;
     }
     static const sassemu::Op* split(Warp&, const sassemu::Op* target, uint32_t,

@@ -89,6 +89,7 @@ class Reader {
     [[noreturn]] void bad(const std::string& what) const;
     bool read_index();
     void scan();
+    void check_places() const;
     std::string frame(uint64_t offset, uint64_t size) const;
     Trace parsed(const std::string& frame, uint64_t offset) const;
     void define(Trace&& one);

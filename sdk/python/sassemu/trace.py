@@ -196,6 +196,10 @@ class Trace:
                 raise Error("is no trace of sassemu (version 1)")
             if not self._index():
                 self._scan()
+            launches = {launch["id"] for launch in self.launches}
+            for offset, _, launch, cta, _ in self.blocks:
+                if launch not in launches or (launch, cta) not in self.ctas:
+                    raise Error(f"the block at byte {offset}: CTA {cta} of launch {launch} is not in the trace; the index may be damaged")
         except Error as error:
             self._file.close()
             raise Error(f"{path}: {error}") from error

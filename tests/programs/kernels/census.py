@@ -24,11 +24,7 @@ import time
 
 import derive
 import sources
-
-def code_of(listing):
-    """The lines with instructions; labels are numbered otherwise from release to release, and from 13.5 on what ptxas spilled is remarked."""
-    lines = (line for line in listing.splitlines() if re.match(r"\s*/\*[0-9a-f]{4,}\*/", line))
-    return [re.sub(r'\.L_x_\d+', ".L_x", re.sub(r'\s*\(\*"SpillRefill"\*\);$', " ;", line)) for line in lines]
+from listing import code_of
 
 
 def text_of(command):
