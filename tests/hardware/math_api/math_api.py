@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA's math API on a chip and in the emulator: every function of functions.txt over 1,310,720 operands.
+
+  math_api.py source > math_api.cu                     the kernels, one a function (nvcc -arch=sm_90 -std=c++17 -cubin math_api.cu)
+  math_api.py chip CUBIN OUT                           on a GPU machine (libcuda.so.1): the hashes of all chunks, and some values
+  math_api.py names [PATTERN...]                       the functions' kernels, with their types
+
+Operands come in chunks of 4096 (operands()): two of special values, then four of five chunks of random bits and one of bits within a
+range where functions are at work. A chunk's hash is the CRC-32 of its results as they lie in memory.
+"""
+import ctypes
+import fnmatch
+import functools
+import hashlib
+import itertools
+import os
+import re
+import struct
+import sys
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CHUNK = 4096
+CHUNKS = 320
+THREADS = 256
+KEPT = {0: 1024, 2: 256, 3: 256}  # values that `chip` keeps: so many of a chunk
+
+C = {"f": "float", "d": "double", "h": "__half", "b": "__nv_bfloat16", "H": "__half2", "B": "__nv_bfloat162", "i": "int", "u": "unsigned",
+     "l": "long long", "L": "unsigned long long", "s": "short", "S": "unsigned short", "c": "signed char", "C": "unsigned char", "p": "bool",
+     "n": "int"}
+SIZE = {"f": 4, "d": 8, "h": 2, "b": 2, "H": 4, "B": 4, "i": 4, "u": 4, "l": 8, "L": 8, "s": 2, "S": 2, "c": 1, "C": 1, "p": 1, "n": 4}
+SLOTS = "abce"  # what a call names its operands
+
+PRELUDE = """// Made by math_api.py from functions.txt.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp4.h>
+#include <cuda_fp6.h>
+#include <cuda_fp8.h>
+template<class T> struct Array
+{
+    T v[4];
+    __device__ Array(T a, T b, T c, T d) : v{a, b, c, d} {}
+};
+template<class T> struct Pair
+{
+    float x;
+    __device__ Pair(float& second, T both) : x(both.x) { second = both.y; }
+};
+"""
+
+
+# --- the table ------------------------------------------------------------------------------------------------------
+
+def expanded(call):
+    """[xy] and (x|y) in all their readings."""
+    found = re.search(r"\[(\w+)\]|\(([\w]*(?:\|[\w]*)+)\)", call)
+    if not found:
+        return [call]
+    parts = list(found.group(1)) if found.group(1) else found.group(2).split("|")
+    return list(itertools.chain.from_iterable(expanded(call[:found.start()] + part + call[found.end():]) for part in parts))
+
+
+class Function:
+    def __init__(self, results, operands, call):
+        self.results, self.operands = results, operands
+        name = re.sub(r"\W+", "_", call.translate(NAMED)).rstrip("_") if "(" in call else call
+        self.name = "%s__%s_%s" % (results, operands, name)
+        self.call = call if "(" in call else "%s(%s)" % (call, ",".join(SLOTS[:len(operands)]))
+
+    def source(self):
+        types = [C[t] for t in self.operands]
+        results = "".join(", %s* out%d" % (C[t], k) for k, t in enumerate(self.results))
+        body = "".join("%s %s = in_%s[i]; " % (t, s, s) for s, t in zip(SLOTS, types))
+        if len(self.results) == 2:
+            body += "%s r; " % C[self.results[1]]
+        if "&s" in self.call:  # both results come through pointers
+            body += "%s s; %s; out0[i] = s; out1[i] = r;" % (C[self.results[0]], self.call)
+        elif "Two(r)" in self.call:
+            call = self.call.replace("Two(r).high", "&high").replace("Two(r).low", "&low")
+            body += "bool high, low; out0[i] = %s; r = high * 2 + low; out1[i] = r;" % call
+        else:
+            body += "out0[i] = %s;" % self.call + (" out1[i] = r;" if len(self.results) == 2 else "")
+        return 'extern "C" __global__ void %s(%s%s) { unsigned i = blockIdx.x * blockDim.x + threadIdx.x; %s }' % (
+            self.name, ", ".join("const %s* in_%s" % (t, s) for s, t in zip(SLOTS, types)), results, body)
+
+
+NAMED = {ord(k): v for k, v in (("+", "_add_"), ("-", "_sub_"), ("*", "_mul_"), ("/", "_div_"), ("%", "_rem_"), ("<", "_lt_"), (">", "_gt_"), ("=", "_eq_"),
+                                 ("!", "_not_"))}
+
+
+@functools.lru_cache(None)
+def functions():
+    found = []
+    with open(os.path.join(HERE, "functions.txt")) as f:
+        lines = [line.split("#")[0].strip() for line in f]
+    for line in filter(None, lines):
+        types, calls = line.split(" : ")
+        results, operands = types.split(" < ")
+        kinds = [("h", "H", "half"), ("b", "B", "bfloat16")] if re.search("[xX]", types) else [("", "", "")]
+        for call in itertools.chain.from_iterable(map(expanded, calls.split())):
+            for one, two, text in kinds:
+                def of(letters):
+                    return letters.replace("x", one).replace("X", two)
+                found.append(Function(of(results), of(operands), call.replace("{t}", text)))
+    names = [f.name for f in found]
+    assert len(set(names)) == len(names), sorted(n for n in names if names.count(n) > 1)
+    return found
+
+
+# --- operands -------------------------------------------------------------------------------------------------------
+
+def both_signs(values, bits):
+    return [v | s for v in values for s in (0, 1 << bits - 1)]
+
+
+def float_specials(exponent, mantissa, extra):
+    """32 patterns with both signs: what every format has, and some values of the format's own."""
+    one = ((1 << exponent - 1) - 1) << mantissa
+    inf = ((1 << exponent) - 1) << mantissa
+    quiet = 1 << mantissa - 1
+    values = [0, 1, 2, (1 << mantissa) - 1, 1 << mantissa, (1 << mantissa) + 1, one - 1, one, one + 1, one + (1 << mantissa), one - (1 << mantissa),
+              one + quiet, inf - 1, inf - (1 << mantissa), inf, inf | quiet, inf | 1, inf | quiet | 1, inf | (quiet - 1), inf | (2 * quiet - 1)] + extra
+    assert len(values) == 32, len(values)
+    return both_signs(values, 1 + exponent + mantissa)
+
+
+def packed(code, values):
+    return [struct.unpack("<" + {"e": "H", "f": "I", "d": "Q"}[code], struct.pack("<" + code, v))[0] for v in values]
+
+
+PLACES = [3.141592653589793, 1.5707963267948966, 0.7853981633974483, 2.718281828459045, 0.6931471805599453]
+F = float_specials(8, 23, packed("f", PLACES + [2.0 ** 23, 2.0 ** 24 + 2, 2.0 ** 31, 2.0 ** 63, 88.72284, 104.0, 1e-20]))
+D = float_specials(11, 52, packed("d", PLACES + [2.0 ** 31, 2.0 ** 52, 2.0 ** 53 + 2, 2.0 ** 63, 709.782712893384, 745.2, 1e-160]))
+X16 = float_specials(5, 10, packed("e", [3.140625, 1.5703125, 0.78515625, 2.71875, 0.693359375, 1024.0, 2048.0, 32768.0, 11.09, 17.3, 0.001, 3.0]))
+BF = float_specials(8, 7, [v >> 16 for v in packed("f", PLACES + [128.0, 256.0, 2.0 ** 31, 2.0 ** 63, 88.5, 104.0, 1e-20])])
+I = [0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 23, 24, 31, 32, 33, 63, 64, 127, 128, 255, 256, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffff, 0x800000, 0xffffff, 0x1000000,
+     0x1000001, 0x3fffffff, 0x40000000, 0x7fffffff, 0x80000000, 0x80000001, 0x7fffff80, 0x7fffffc0, 0xffffff80, 0x80008000, 0x7fff7fff, 0x7fff8000,
+     0x80007fff, 0x80808080, 0x7f7f7f7f, 0x807f807f, 0x7f807f80, 0x01010101, 0x00010001, 0xff00ff00, 0x00ff00ff, 0xaaaaaaaa, 0x55555555, 0x12345678,
+     0x87654321, 0xfffffffe, 0xfffffffd, 0xffffffe0, 0xffffffc0, 0xffff0000, 0xffff8000, 0xff000000, 0xfffffff0, 0x3210, 0xffffffff]
+WIDE = [v | ((0xffffffff << 32) if v & 0x80000000 and k % 2 else 0) for k, v in enumerate(I[:40])] + [
+    1 << 32, (1 << 32) + 1, (1 << 32) - 1, 1 << 53, (1 << 53) + 1, 1 << 62, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, (1 << 64) - 1, (1 << 64) - 2,
+    0x7fffffffffffff00, 0x7ffffffffffffc00, 0xfffffffffffff800, 0xffffff8000000000, 0x0000008000000001, 0x5555555555555555, 0xaaaaaaaaaaaaaaaa,
+    0x0123456789abcdef, 0xfedcba9876543210, 0xffffffff00000000, 0x00000000ffff0000, 0x8000000080000000, 0x7fffffff80000000]
+
+
+def lanes(pattern, bits, count=CHUNK):
+    return int.from_bytes(pattern.to_bytes(bits // 8, "little") * count, "little")
+
+
+def exponents(exponent, mantissa):
+    """(and, or) over bits: 2^-31 to 1, 2^-3 to 1 (halves: the same), 2 to 2^32, 2 to 511, as far as the format goes."""
+    top, kept = exponent - 1, (1 << mantissa) - 1 | 1 << exponent + mantissa
+    small, tiny = min(5, exponent - 2), 2
+    large, some = min(5, exponent - 1), min(3, exponent - 2)
+    made = []
+    for free, high in ((small, 0), (tiny, 0), (large, 1), (some, 1)):
+        fixed = 1 << top if high else ((1 << top) - 1) >> free << free
+        made.append((kept | ((1 << free) - 1) << mantissa, fixed << mantissa))
+    return made
+
+
+def pairs(kinds):
+    return [(a | a << 16, o | o << 16) for a, o in kinds]
+
+
+# letter -> bits, special values, (and, or) of the chunks within a range
+INTEGERS = [(0x3f, 0), (0xffffffff, 0xffffffc0), (0xffff, 0), (0x00ff00ff, 0)]
+KINDS = {
+    "f": (32, F, exponents(8, 23)),
+    "d": (64, D, exponents(11, 52)),
+    "h": (16, X16, exponents(5, 10)),
+    "b": (16, BF, exponents(8, 7)),
+    "H": (32, X16, pairs(exponents(5, 10))),
+    "B": (32, BF, pairs(exponents(8, 7))),
+    "i": (32, I, INTEGERS),
+    "l": (64, WIDE, [(0x3f, 0), ((1 << 64) - 1, (1 << 64) - 64), (0xffffffff, 0), (0xffffffffff, 0)]),
+    "s": (16, [v & 0xffff for v in I], [(0x3f, 0), (0xffff, 0xffc0), (0xff, 0), (0x0fff, 0)]),
+    "c": (8, [v & 0xff for v in I], [(0x3f, 0), (0xff, 0xc0), (0x0f, 0), (0x7f, 0)]),
+    "n": (32, list(range(-8, 24)) * 2, None),
+}
+LIKE = {"u": "i", "L": "l", "S": "s", "C": "c"}
+
+
+@functools.lru_cache(None)
+def operand_chunk(letter, slot, chunk):
+    """CHUNK operands of a type for the slot (0: a, 1: b...), as bytes."""
+    letter = LIKE.get(letter, letter)
+    bits, special, within = KINDS[letter]
+    nbytes = bits // 8
+    if letter == "n":  # functions that take as long as it is large
+        return struct.pack("<%di" % CHUNK, *[special[(k * 29 + k // 64 + chunk) % 64] for k in range(CHUNK)])
+    seed = ("%s %d %d" % (letter, slot, chunk)).encode()
+    random = hashlib.shake_128(seed).digest(CHUNK * nbytes)
+    if chunk < 2:
+        place = [lambda k: k % 64, lambda k: k // 64, lambda k: (k * 37 + k // 64 * 11) % 64, lambda k: (k * 23 + k // 64 * 7) % 64][slot]
+        values = [special[place(k)] for k in range(CHUNK)]
+        if letter in "HB":  # two specials each
+            values = [v | special[(k * 45 + k // 64 * 13 + slot) % 64] << 16 for k, v in enumerate(values)]
+        fixed = b"".join(v.to_bytes(nbytes, "little") for v in values)
+        if chunk == 0:
+            return fixed
+        return b"".join((fixed if (k >> slot) & 1 else random)[k * nbytes:(k + 1) * nbytes] for k in range(CHUNK))
+    if chunk % 5 != 2:
+        return random
+    turn = chunk // 5
+    keep, put = within[(turn + turn // 4 * slot) % 4]
+    value = int.from_bytes(random, "little") & lanes(keep, bits) | lanes(put, bits)
+    return value.to_bytes(CHUNK * nbytes, "little")
+
+
+def operands(letter, slot, chunks):
+    return b"".join(operand_chunk(letter, slot, c) for c in chunks)
+
+
+# --- a chip ---------------------------------------------------------------------------------------------------------
+
+def chip(cubin, out):
+    """OUT.hashes: u32 functions, u32 chunks, then a function after the other its CRC-32s (results one after the other); OUT.values: those KEPT."""
+    sys.path.insert(0, os.path.join(HERE, "../../../cubins"))
+    from record import Driver
+    driver = Driver()
+    with open(cubin, "rb") as f:
+        image = f.read()
+    module = ctypes.c_void_p()
+    driver.call("cuModuleLoadData", ctypes.byref(module), image)
+    total = CHUNK * CHUNKS
+    held = {}
+
+    def operand(letter, slot):
+        key = LIKE.get(letter, letter), slot
+        if key not in held:
+            data = operands(*key, range(CHUNKS))
+            held[key] = driver.allocate(len(data))
+            driver.write(held[key], data)
+        return held[key]
+
+    results = [driver.allocate(total * 8) for _ in range(2)]
+    chosen, hashes, values = functions(), [], []
+    with ThreadPoolExecutor(8) as pool:
+        for f in chosen:
+            kernel = ctypes.c_void_p()
+            driver.call("cuModuleGetFunction", ctypes.byref(kernel), module, f.name.encode())
+            args = [ctypes.c_uint64(operand(t, k)) for k, t in enumerate(f.operands)] + [ctypes.c_uint64(r) for r in results[:len(f.results)]]
+            pointers = (ctypes.c_void_p * len(args))(*[ctypes.cast(ctypes.byref(a), ctypes.c_void_p) for a in args])
+            driver.call("cuLaunchKernel", kernel, total // THREADS, 1, 1, THREADS, 1, 1, 0, None, pointers, None)
+            driver.call("cuCtxSynchronize")
+            crcs = []
+            for r, t in zip(results, f.results):
+                data, size = memoryview(driver.read(r, total * SIZE[t])), CHUNK * SIZE[t]
+                crcs += list(pool.map(zlib.crc32, [data[c * size:(c + 1) * size] for c in range(CHUNKS)]))
+                values += [bytes(data[c * size:c * size + n * SIZE[t]]) for c, n in KEPT.items()]
+            hashes.append(struct.pack("<%dI" % len(crcs), *crcs))
+    with open(out + ".hashes", "wb") as f:
+        f.write(struct.pack("<II", len(chosen), CHUNKS) + b"".join(hashes))
+    with open(out + ".values", "wb") as f:
+        f.write(b"".join(values))
+    print("%s: %d functions on %s, driver %d, %s" % (cubin, len(chosen), driver.name(), driver.version(),
+                                                     hashlib.sha256(b"".join(hashes)).hexdigest()[:16]))
+
+
+def main(args):
+    if args[:1] == ["source"]:
+        print(PRELUDE + "\n".join(f.source() for f in functions()))
+    elif args[:1] == ["chip"]:
+        chip(*args[1:])
+    elif args[:1] == ["names"]:
+        for f in functions():
+            if not args[1:] or any(fnmatch.fnmatch(f.name, p) for p in args[1:]):
+                print(f.name)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
