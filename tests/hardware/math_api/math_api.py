@@ -2,22 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """CUDA's math API on a chip and in the emulator: every function of functions.txt over 1,310,720 operands.
 
-  math_api.py source > math_api.cu                     the kernels, one a function (nvcc -arch=sm_90 -std=c++17 -cubin math_api.cu)
-  math_api.py chip CUBIN OUT                           on a GPU machine (libcuda.so.1): the hashes of all chunks, and some values
-  math_api.py names [PATTERN...]                       the functions' kernels, with their types
+  math_api.py replay SASSEMU [--all] [--variants V,...] [--only PATTERN] [--jobs N] [--values FOLDER]
+        runs VARIANT.cubin.xz in the emulator and compares with record.bin: three chunks, with --all all
+  math_api.py build FOLDER              makes VARIANT.cubin.xz with nvcc 13.0 (a chip's record is of these files)
+  math_api.py chip FOLDER               on a GPU machine (libcuda.so.1): FOLDER/VARIANT.hashes, and .values of some results
+  math_api.py pack FOLDER               makes record.bin of them
+  math_api.py source                    prints the kernels, one a function
 
-Operands come in chunks of 4096 (operands()): two of special values, then four of five chunks of random bits and one of bits within a
-range where functions are at work. A chunk's hash is the CRC-32 of its results as they lie in memory.
+Variants: opt, debug (-G), fast (-use_fast_math). Operands come in chunks of 4096 (operand_chunk()): two of special values, then
+four of five chunks of random bits and one of bits within a range where functions are at work. A chunk's hash is the CRC-32 of its results as they lie in
+memory. record.bin keeps the first eight chunks' hashes and one for every eight of the rest.
 """
+import argparse
 import ctypes
 import fnmatch
 import functools
 import hashlib
 import itertools
+import json
+import lzma
 import os
 import re
 import struct
+import subprocess
 import sys
+import tempfile
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 
@@ -26,6 +35,10 @@ CHUNK = 4096
 CHUNKS = 320
 THREADS = 256
 KEPT = {0: 1024, 2: 256, 3: 256}  # values that `chip` keeps: so many of a chunk
+GROUPS = [[c] for c in range(8)] + [list(range(c, c + 8)) for c in range(8, CHUNKS, 8)]  # chunks that have a hash in the record
+SAMPLE = [0, 1, 2]                # chunks, which are groups too
+VARIANTS = {"opt": [], "debug": ["-G"], "fast": ["-use_fast_math"]}
+RECORD = os.path.join(HERE, "record.bin")
 
 C = {"f": "float", "d": "double", "h": "__half", "b": "__nv_bfloat16", "H": "__half2", "B": "__nv_bfloat162", "i": "int", "u": "unsigned",
      "l": "long long", "L": "unsigned long long", "s": "short", "S": "unsigned short", "c": "signed char", "C": "unsigned char", "p": "bool",
@@ -217,15 +230,15 @@ def operands(letter, slot, chunks):
 
 # --- a chip ---------------------------------------------------------------------------------------------------------
 
-def chip(cubin, out):
-    """OUT.hashes: u32 functions, u32 chunks, then a function after the other its CRC-32s (results one after the other); OUT.values: those KEPT."""
-    sys.path.insert(0, os.path.join(HERE, "../../../cubins"))
-    from record import Driver
-    driver = Driver()
-    with open(cubin, "rb") as f:
-        image = f.read()
+def read_cubin(variant):
+    with lzma.open(os.path.join(HERE, variant + ".cubin.xz")) as f:
+        return f.read()
+
+
+def chip(folder, variant, driver):
+    """VARIANT.hashes: a function after the other the CRC-32s of its chunks, result by result; VARIANT.values: those KEPT."""
     module = ctypes.c_void_p()
-    driver.call("cuModuleLoadData", ctypes.byref(module), image)
+    driver.call("cuModuleLoadData", ctypes.byref(module), read_cubin(variant))
     total = CHUNK * CHUNKS
     held = {}
 
@@ -238,41 +251,232 @@ def chip(cubin, out):
         return held[key]
 
     results = [driver.allocate(total * 8) for _ in range(2)]
-    chosen, hashes, values = functions(), [], []
+    hashes, values = [], []
     with ThreadPoolExecutor(8) as pool:
-        for f in chosen:
+        for f in functions():
             kernel = ctypes.c_void_p()
             driver.call("cuModuleGetFunction", ctypes.byref(kernel), module, f.name.encode())
             args = [ctypes.c_uint64(operand(t, k)) for k, t in enumerate(f.operands)] + [ctypes.c_uint64(r) for r in results[:len(f.results)]]
             pointers = (ctypes.c_void_p * len(args))(*[ctypes.cast(ctypes.byref(a), ctypes.c_void_p) for a in args])
             driver.call("cuLaunchKernel", kernel, total // THREADS, 1, 1, THREADS, 1, 1, 0, None, pointers, None)
             driver.call("cuCtxSynchronize")
-            crcs = []
             for r, t in zip(results, f.results):
                 data, size = memoryview(driver.read(r, total * SIZE[t])), CHUNK * SIZE[t]
-                crcs += list(pool.map(zlib.crc32, [data[c * size:(c + 1) * size] for c in range(CHUNKS)]))
+                crcs = pool.map(zlib.crc32, [data[c * size:(c + 1) * size] for c in range(CHUNKS)])
+                hashes.append(struct.pack("<%dI" % CHUNKS, *crcs))
                 values += [bytes(data[c * size:c * size + n * SIZE[t]]) for c, n in KEPT.items()]
-            hashes.append(struct.pack("<%dI" % len(crcs), *crcs))
-    with open(out + ".hashes", "wb") as f:
-        f.write(struct.pack("<II", len(chosen), CHUNKS) + b"".join(hashes))
-    with open(out + ".values", "wb") as f:
-        f.write(b"".join(values))
-    print("%s: %d functions on %s, driver %d, %s" % (cubin, len(chosen), driver.name(), driver.version(),
-                                                     hashlib.sha256(b"".join(hashes)).hexdigest()[:16]))
+    for ending, what in (".hashes", hashes), (".values", values):
+        with open(os.path.join(folder, variant + ending), "wb") as f:
+            f.write(b"".join(what))
+    print("%s: %d functions on %s, driver %d" % (variant, len(functions()), driver.name(), driver.version()), flush=True)
+    return driver.name()
 
 
-def main(args):
-    if args[:1] == ["source"]:
-        print(PRELUDE + "\n".join(f.source() for f in functions()))
-    elif args[:1] == ["chip"]:
-        chip(*args[1:])
-    elif args[:1] == ["names"]:
-        for f in functions():
-            if not args[1:] or any(fnmatch.fnmatch(f.name, p) for p in args[1:]):
-                print(f.name)
-    else:
-        sys.exit(__doc__)
+def chip_all(folder):
+    sys.path.insert(0, os.path.join(HERE, "../../../cubins"))
+    from record import Driver
+    driver = Driver()
+    for variant in VARIANTS:
+        chip(folder, variant, driver)
+
+
+# --- the record -----------------------------------------------------------------------------------------------------
+
+def grouped(crcs):
+    """The hashes of GROUPS from those of chunks (a mapping; groups that it lacks are left out)."""
+    return {k: crcs[g[0]] if len(g) == 1 else zlib.crc32(struct.pack("<%dI" % len(g), *[crcs[c] for c in g]))
+            for k, g in enumerate(GROUPS) if all(c in crcs for c in g)}
+
+
+def streams():
+    return sum(len(f.results) for f in functions())
+
+
+def pack(folder):
+    """record.bin: a byte for each result, bit v: variant v differs from the first; then u32: the first's hashes of GROUPS, and those of each that differs."""
+    held = []
+    for variant in VARIANTS:
+        with open(os.path.join(folder, variant + ".hashes"), "rb") as f:
+            held.append(f.read())
+    flags, hashes, size = bytearray(), bytearray(), CHUNKS * 4
+    for k in range(streams()):
+        own = [h[k * size:(k + 1) * size] for h in held]
+        flags.append(sum(1 << v for v, h in enumerate(own) if h != own[0]))
+        for v, h in enumerate(own):
+            if v == 0 or h != own[0]:
+                hashes += struct.pack("<%dI" % len(GROUPS), *grouped(dict(enumerate(struct.unpack("<%dI" % CHUNKS, h)))).values())
+    with open(RECORD, "wb") as f:
+        f.write(flags + hashes)
+
+
+@functools.lru_cache(None)
+def record():
+    """A list of the variants' hashes for each result."""
+    with open(RECORD, "rb") as f:
+        data = f.read()
+    at, found = streams(), []
+    for flag in data[:at]:
+        own = []
+        for v in range(len(VARIANTS)):
+            if v == 0 or flag >> v & 1:
+                own.append(struct.unpack_from("<%dI" % len(GROUPS), data, at))
+                at += 4 * len(GROUPS)
+            else:
+                own.append(own[0])
+        found.append(own)
+    assert at == len(data), "record.bin is not of this functions.txt"
+    return found
+
+
+# --- the emulator ---------------------------------------------------------------------------------------------------
+
+def run(sassemu, cubin, some, chunks, folder):
+    """The results of some functions, as the emulator has them: lists of bytes, or what it said where it failed."""
+    buffers, launches, dumps = {}, [], []
+    for f in some:
+        args = []
+        for k, t in enumerate(f.operands):
+            name = "%s%d" % (LIKE.get(t, t), k)
+            data = operands(t, k, chunks)
+            buffers[name] = {"bytes": len(data), "file": name}
+            path = os.path.join(folder, name)
+            if not os.path.exists(path):
+                with open(path, "wb") as out:
+                    out.write(data)
+            args.append({"buffer": name})
+        for k, t in enumerate(f.results):
+            name = "%s.%d" % (f.name, k)
+            buffers[name] = {"bytes": SIZE[t] * CHUNK * len(chunks), "fill": "0x00"}
+            args.append({"buffer": name})
+            dumps += ["--dump", "%s=%s" % (name, os.path.join(folder, name))]
+        launches.append({"kernel": f.name, "grid": [len(chunks) * CHUNK // THREADS, 1, 1], "block": [THREADS, 1, 1], "args": args})
+    plan = os.path.join(folder, some[0].name + ".json")
+    with open(plan, "w") as out:
+        json.dump({"arch": "sm_90", "module": cubin, "buffers": buffers, "launches": launches}, out)
+    ran = subprocess.run([sassemu, "run", plan, "--threads", "1", *dumps], capture_output=True, text=True, errors="replace")
+    if ran.returncode:
+        return (ran.stderr + ran.stdout).strip()
+    results = []
+    for f in some:
+        for k in range(len(f.results)):
+            path = os.path.join(folder, "%s.%d" % (f.name, k))
+            with open(path, "rb") as made:
+                results.append(made.read())
+            os.remove(path)
+    return results
+
+
+def explain(stream, t, results, chunks, values):
+    """Where results are not those that `chip` kept."""
+    per = sum(KEPT.values())
+    at = sum(SIZE[r] for r in "".join(f.results for f in functions())[:stream]) * per
+    for c, n in KEPT.items():
+        want = values[at:at + n * SIZE[t]]
+        at += n * SIZE[t]
+        if c not in chunks:
+            continue
+        begin = chunks.index(c) * CHUNK * SIZE[t]
+        got = results[begin:begin + n * SIZE[t]]
+        for i in range(n):
+            a, b = (x[i * SIZE[t]:(i + 1) * SIZE[t]][::-1].hex() for x in (got, want))
+            if a != b:
+                yield c, i, a, b
+
+
+def replay(options):
+    chunks = list(range(CHUNKS)) if options.all else SAMPLE
+    known, position = record(), {}
+    for f in functions():
+        position[f.name] = len(position) and position["next"]
+        position["next"] = position[f.name] + len(f.results)
+    chosen = [f for f in functions() if fnmatch.fnmatch(f.name, options.only)]
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+        for v, variant in enumerate(VARIANTS):
+            if variant not in options.variants:
+                continue
+            cubin = os.path.join(folder, variant + ".cubin")
+            with open(cubin, "wb") as out:
+                out.write(read_cubin(variant))
+            values = b""
+            if options.values:
+                with open(os.path.join(options.values, variant + ".values"), "rb") as f:
+                    values = f.read()
+            size = max(1, min(16 if options.all else 128, (len(chosen) + options.jobs - 1) // options.jobs))
+            batches = [chosen[k:k + size] for k in range(0, len(chosen), size)]
+
+            def one(batch, cubin=cubin):
+                with tempfile.TemporaryDirectory(dir=folder) as own:
+                    made = run(options.sassemu, cubin, batch, chunks, own)
+                if isinstance(made, str):
+                    return made
+                found, at = [], 0
+                for f in batch:
+                    for k, t in enumerate(f.results):
+                        data, nbytes = made[at], CHUNK * SIZE[t]
+                        crcs = {c: zlib.crc32(data[i * nbytes:(i + 1) * nbytes]) for i, c in enumerate(chunks)}
+                        stream = position[f.name] + k
+                        bad = [GROUPS[g] for g, h in grouped(crcs).items() if h != known[stream][v][g]]
+                        if bad:
+                            found.append((f, k, bad, list(explain(stream, t, data, chunks, values)) if values else []))
+                        at += 1
+                return found
+
+            for batch, found in zip(batches, pool.map(one, batches)):
+                if isinstance(found, str):
+                    print("%s: %s ... %s: %s" % (variant, batch[0].name, batch[-1].name, found))
+                    wrong += len(batch)
+                    continue
+                for f, k, bad, places in found:
+                    wrong += 1
+                    print("%s: %s: result %d differs in chunks %s" % (variant, f.name, k, " ".join("%d-%d" % (g[0], g[-1]) for g in bad[:8])))
+                    for c, i, got, want in places[:8]:
+                        given = []
+                        for slot, t in enumerate(f.operands):
+                            data, n = operand_chunk(t, slot, c), SIZE[t]
+                            given.append(data[i * n:(i + 1) * n][::-1].hex())
+                        print("    %s: %s, on the chip %s" % (" ".join(given), got, want))
+    print("%d functions, %d chunks of %d operands, %s: %d differ" % (len(chosen), len(chunks), CHUNK, ",".join(options.variants), wrong))
+    return wrong == 0
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+def source():
+    return PRELUDE + "\n".join(f.source() for f in functions()) + "\n"
+
+
+def build(folder):
+    sys.path.insert(0, os.path.join(HERE, "../../../cubins"))
+    from variants import without_debug_text
+    path = os.path.join(folder, "math_api.cu")
+    with open(path, "w") as f:
+        f.write(source())
+    for variant, flags in VARIANTS.items():
+        made = os.path.join(folder, variant + ".cubin")
+        subprocess.run(["nvcc", "-arch=sm_90", "-std=c++17", "-cubin", *flags, "-o", made, "math_api.cu"], cwd=folder, check=True)
+        with open(made, "rb") as f, lzma.open(os.path.join(HERE, variant + ".cubin.xz"), "wb", preset=9 | lzma.PRESET_EXTREME) as out:
+            out.write(without_debug_text(f.read()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["replay", "build", "chip", "pack", "source"])
+    parser.add_argument("sassemu", metavar="SASSEMU|FOLDER", nargs="?")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--variants", type=lambda s: s.split(","), default=list(VARIANTS))
+    parser.add_argument("--only", default="*")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--values")
+    options = parser.parse_args()
+    if options.command == "source":
+        print(source(), end="")
+        return 0
+    if options.command == "replay":
+        return 0 if replay(options) else 1
+    {"build": build, "chip": chip_all, "pack": pack}[options.command](options.sassemu)
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main())
