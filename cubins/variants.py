@@ -90,6 +90,14 @@ def wanted(options):
             yield Build(variant, name, arch, cubin, command)
 
 
+def instead(command, variant):
+    """The command without a level of optimisation that the source asks for where the variant has one."""
+    text = " ".join(command)
+    for level in ("-Xcicc -O0", "-Xptxas -O0") if variant in ("G", "O0", "O1") else ():
+        text = text.replace(level, "")
+    return shlex.split(text)
+
+
 def build(job, out):
     """Builds a cubin into OUT/VARIANT/NAME; what nvcc said where it failed, else nothing."""
     folder = os.path.join(out, job.variant, job.name)
@@ -99,7 +107,7 @@ def build(job, out):
         return ""
     with tempfile.TemporaryDirectory() as scratch:
         made = os.path.join(scratch, "made.cubin")
-        steps = [job.command + shlex.split(FLAGS[job.variant]) + ["-o", made]]
+        steps = [instead(job.command, job.variant) + shlex.split(FLAGS[job.variant]) + ["-o", made]]
         if job.variant == "rdc":
             linked = os.path.join(scratch, "linked.cubin")
             steps.append(["nvcc", "-arch=" + job.arch, "-dlink", "-cubin", "-o", linked, made])
@@ -142,26 +150,47 @@ def run(job, out, sassemu, limit):
     rows = []
     folder = os.path.join(out, job.variant, job.name)
     for path, text, module in plans(job):
-        # Files are where the plan is; the module is ours.
-        text = text.replace('"module": "%s"' % module, '"module": "%s"' % job.cubin)
+        own = os.path.join(folder, os.path.splitext(job.cubin)[0])
+        os.makedirs(own, exist_ok=True)
+        link(folder, os.path.dirname(path), own, job.cubin)
+        # Modules of other architectures (a plan with several GPUs) are the committed ones.
+        text = text.replace('"module": "%s"' % module, '"module": "%s"' % os.path.basename(module))
         text = re.sub(r'"timeLimit": \d+', '"timeLimit": %d' % limit, text)
-        text = re.sub(r'"file": "([^"]*)"', lambda m: '"file": "%s"' % os.path.join(os.path.dirname(path), m.group(1)), text)
         stem = os.path.basename(os.path.dirname(path)) if job.name == "sync/library" else os.path.basename(path)[:-5]
-        own = os.path.join(folder, "%s.%s.json" % (stem, job.arch))
-        with open(own, "w") as f:
+        plan = os.path.join(own, stem + ".json")
+        with open(plan, "w") as f:
             f.write(text)
         begun = time.monotonic()
         try:
-            ran = subprocess.run([sassemu, "run", own, "--arch", job.arch], capture_output=True, text=True, errors="replace", timeout=limit + 60)
+            ran = subprocess.run([sassemu, "run", plan, "--arch", job.arch], capture_output=True, text=True, errors="replace", timeout=limit + 60)
             code, said = ran.returncode, ran.stderr + ran.stdout
         except subprocess.TimeoutExpired:
             code, said = 124, "did not end"
         if code:
-            with open(own[:-5] + ".txt", "w") as f:
+            with open(plan[:-5] + ".txt", "w") as f:
                 f.write(said)
-        first = next((line for line in said.splitlines() if line.strip()), "")
-        rows.append(Row(job.variant, "%s/%s" % (job.name, stem), job.arch, job.cubin, str(code), "%.1f" % (time.monotonic() - begun), first if code else ""))
+        rows.append(Row(job.variant, "%s/%s" % (job.name, stem), job.arch, job.cubin, str(code), "%.1f" % (time.monotonic() - begun), gist(said) if code else ""))
     return rows
+
+
+def link(folder, source, own, cubin):
+    """What lies beside a plan, with the cubin that was built in its place."""
+    for name in os.listdir(source):
+        target = os.path.join(own, name)
+        if not name.endswith(".json") and name != cubin and not os.path.lexists(target):
+            os.symlink(os.path.join(source, name), target)
+    if not os.path.lexists(os.path.join(own, cubin)):
+        os.symlink(os.path.join(folder, cubin), os.path.join(own, cubin))
+
+
+def gist(said):
+    """The line that says most."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or [""]
+    for sign in ("what:", " differ", "expected", "limit", "error"):
+        for line in lines:
+            if sign in line and not line.startswith("note:"):
+                return line[:160].replace("\t", " ")
+    return lines[0][:160]
 
 
 def explanation(row):
@@ -257,7 +286,7 @@ def main():
     parser.add_argument("--run-only", action="store_true")
     parser.add_argument("--kept", action="store_true")
     parser.add_argument("--keep")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.keep:
         keep(options.keep)
         return 0
