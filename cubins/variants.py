@@ -34,7 +34,19 @@ STAGE = "/tmp/sassemu-cubins"
 KEPT = os.path.join(HERE, "variants.tar.xz")
 FLAGS = {"G": "-G", "O0": "-Xptxas -O0", "O1": "-Xptxas -O1", "regs32": "--maxrregcount 32", "rdc": "-rdc=true", "fast_math": "-use_fast_math"}
 EXPLAINED = []
-SAMPLE = []
+# What is kept: cubins of a variant, by kernel and architecture.
+SAMPLE = [(variant, name, arch) for variant, names, archs in (
+    ("G", "atomics black_scholes collisions constant_table convergence function_pointers hmma_gemm interpreter keccak malloc printf recursion sha256 string_match "
+          "tma_gemm virtual_calls warp_spin_lock", "sm_90"),
+    ("G", "wgmma_gemm", "sm_90a"),
+    ("G", "constant_table function_pointers virtual_calls", "sm_75 sm_80 sm_86 sm_89 sm_100 sm_120"),
+    ("G", "atomics vote_match", "sm_75 sm_80 sm_120"),
+    ("O0", "convergence dgemm scan sgemm", "sm_90"),
+    ("O1", "radix_sort spmv", "sm_90"),
+    ("regs32", "hgemm keccak sgemm sha256", "sm_90"),
+    ("rdc", "constant_table function_pointers recursion virtual_calls", "sm_90"),
+    ("fast_math", "black_scholes ieee nbody", "sm_90"),
+) for name in names.split() for arch in archs.split()]
 
 Row = collections.namedtuple("Row", "variant plan arch cubin code seconds said")  # a line of results.tsv
 Build = collections.namedtuple("Build", "variant name arch cubin command")
@@ -247,15 +259,13 @@ def without_debug_text(image):
 
 def keep(out):
     with tarfile.open(KEPT, "w:xz", preset=9) as tar:
-        for pattern in SAMPLE:
-            found = sorted(glob.glob(os.path.join(out, pattern)))
-            assert found, pattern
-            for path in found:
-                with open(path, "rb") as f:
-                    image = without_debug_text(f.read())
-                member = tarfile.TarInfo(os.path.relpath(path, out))
-                member.size = len(image)
-                tar.addfile(member, io.BytesIO(image))
+        for variant, name, arch in SAMPLE:
+            path = "%s/%s/%s.cubin" % (variant, name, arch)
+            with open(os.path.join(out, path), "rb") as f:
+                image = without_debug_text(f.read())
+            member = tarfile.TarInfo(path)
+            member.size = len(image)
+            tar.addfile(member, io.BytesIO(image))
 
 
 def run_kept(sassemu):
