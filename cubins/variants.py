@@ -33,7 +33,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 STAGE = "/tmp/sassemu-cubins"
 KEPT = os.path.join(HERE, "variants.tar.xz")
 FLAGS = {"G": "-G", "O0": "-Xptxas -O0", "O1": "-Xptxas -O1", "regs32": "--maxrregcount 32", "rdc": "-rdc=true", "fast_math": "-use_fast_math"}
-EXPLAINED = []
+# What differs, and why: (variant, plan, architecture), each a pattern.
+EXPLAINED = [
+    ([("G", plan, "*") for plan in "attention/* bench/attention bench/gemm_e4m3 convolution/* grouped_gemm/* pair_gemm/* scaled_gemm/* split_k/* stream_k/* "
+      "tma_hmma/* wgmma_gemm/* wgmma_persistent/*".split()],
+     "ptxas -G puts `extern __shared__ __align__(1024)` memory at 0x440, where a tensor copy faults"),
+    ([("G", "black_scholes/*", "*")], "-G contracts no product and sum into an FMA"),
+    ([("G", "collisions/*", "*")], "-G stores uint2 and uint4 word by word, and of every word another lane's stays"),
+    ([("O0", "convergence/*", "*"), ("O1", "convergence/*", "*")], "the kernel writes down which lanes run together, which ptxas decides"),
+    ([("fast_math", "black_scholes/*", "*"), ("fast_math", "ieee/*", "*")], "approximate functions, subnormal numbers are zero"),
+]
 # What is kept: cubins of a variant, by kernel and architecture.
 SAMPLE = [(variant, name, arch) for variant, names, archs in (
     ("G", "atomics black_scholes collisions constant_table convergence function_pointers hmma_gemm interpreter keccak malloc printf recursion sha256 string_match "
