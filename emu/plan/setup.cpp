@@ -224,6 +224,8 @@ Gpu::SymbolAddresses Setup::symbol_addresses(std::span<const std::shared_ptr<con
                                         : first == modules.begin() + static_cast<ptrdiff_t>(index);
         if (global.address && here) at.emplace(global.symbol, global.address);
     }
+    for (const FunctionOfPlan& function : plan_.functions)
+        if (function.module == index) at.emplace(function.name, function.address);
     return at;
 }
 

@@ -84,8 +84,8 @@ class Program : public capture::Driver {
     }
     // As the program does it, with a recorder around it.
     void run(capture::Recorder& recorder) {
-        if (!recorder.wanted("walk")) return launch_again();
-        recorder.begin(*this, {launch()});
+        if (!recorder.wanted(launch())) return launch_again();
+        recorder.begin(*this, {{launch()}, {}, false});
         launch_again();
         recorder.end(*this, true);
     }
@@ -107,6 +107,8 @@ class Program : public capture::Driver {
         }
     }
     void synchronize() override {}
+    uint64_t context() override { return 1; }
+    bool shared(const capture::Range&) override { return false; }
     std::optional<capture::Range> range_of(uint64_t address) override {
         for (const auto& [start, bytes] : memory_)
             if (address >= start && address - start < bytes) return capture::Range{start, bytes};
@@ -144,7 +146,7 @@ class Program : public capture::Driver {
         return t;
     }
     capture::Device device() override {
-        return {"a test", 13000, {{"sms", 132}}, {{"stack", 1024}}};
+        return {0, "a test", 13000, {{"sms", 132}}, {{"stack", 1024}}};
     }
 
     static void require(Result<void> done) {
@@ -260,7 +262,9 @@ TEST_F(Capture, SelectsByNameAndNumber) {
     auto recorder = this->recorder(",kernel=w?lk,first=1,step=2,count=2");
     for (int i = 0; i < 8; ++i) program.run(recorder);
     EXPECT_EQ(names(), (std::vector<std::string>{"000001-walk", "000003-walk"}));
-    EXPECT_FALSE(recorder.wanted("_Z4walkv"));
+    capture::Launch other = program.launch();
+    other.kernel = "_Z4walkv";
+    EXPECT_FALSE(recorder.wanted(other));
     EXPECT_TRUE(capture::matches(capture::read_options("kernel=walk(int)"), "_Z4walki"));
     EXPECT_TRUE(capture::matches(capture::read_options("kernel=wal"), "walk"));
     EXPECT_FALSE(capture::matches(capture::read_options("kernel=wal?"), "walking"));
@@ -275,8 +279,8 @@ TEST_F(Capture, NothingHalfDoneStays) {
     // Freed under the launch.
     {
         auto recorder = this->recorder();
-        recorder.wanted("walk");
-        recorder.begin(program, {program.launch()});
+        recorder.wanted(program.launch());
+        recorder.begin(program, {{program.launch()}, {}, false});
         program.launch_again();
         program.freed = program.out();
         recorder.end(program, true);
@@ -338,12 +342,12 @@ TEST_F(Capture, CapsulesThatAreDamagedOrNewerAreRefused) {
         return read ? std::string() : read.error().message();
     };
     EXPECT_NE(refused(text.substr(0, text.size() / 2)), "");
-    const size_t at = text.find("\"version\": 1");
+    const size_t at = text.find("\"version\": 2");
     ASSERT_NE(at, std::string::npos);
-    text.replace(at, 12, "\"version\": 2");
-    EXPECT_NE(refused(text).find("version 2"), std::string::npos) << refused(text);
+    text.replace(at, 12, "\"version\": 3");
+    EXPECT_NE(refused(text).find("version 3"), std::string::npos) << refused(text);
     // A memory file that is cut short.
-    text.replace(at, 12, "\"version\": 1");
+    text.replace(at, 12, "\"version\": 2");
     std::ofstream(plan) << text;
     fs::resize_file(directory_ / names().at(0) / "m3.bin", 3);
     EXPECT_FALSE(plan::run_plan(require(plan::read_plan_file(plan)), {}));
@@ -387,17 +391,19 @@ TEST(CaptureGraphs, KernelsComeBehindWhatTheyDependOn) {
     std::vector<GraphNode> nodes(5);  // 3 and 1, then 4 (empty), then 0 and 2
     nodes[0].needs = {4, 3};
     nodes[2].needs = {4};
-    nodes[4] = {GraphNode::Kind::empty, {1, 3}};
+    nodes[4] = {GraphNode::Kind::empty, {1, 3}, {}};
     const std::vector<size_t> order = capture::order_of(nodes);
     ASSERT_EQ(order.size(), nodes.size());
     const auto at = [&](size_t node) { return std::ranges::find(order, node) - order.begin(); };
     for (size_t i = 0; i < nodes.size(); ++i)
         for (const size_t before : nodes[i].needs)
             EXPECT_LT(at(before), at(i)) << before << " " << i;
-    EXPECT_EQ(capture::refusal_of(nodes, false), "");
-    EXPECT_EQ(capture::refusal_of(nodes, true), "its graph was changed after it was made");
-    nodes[2].kind = GraphNode::Kind::other;
-    EXPECT_EQ(capture::refusal_of(nodes, false), "its graph has a node that is no kernel");
+    EXPECT_EQ(capture::refusal_of(nodes), "");
+    nodes[0].kind = GraphNode::Kind::move;
+    nodes[1].kind = GraphNode::Kind::host;
+    EXPECT_EQ(capture::refusal_of(nodes), "");
+    nodes[2] = {GraphNode::Kind::other, {}, "a conditional node"};
+    EXPECT_EQ(capture::refusal_of(nodes), "its graph has a conditional node");
 }
 
 TEST(CaptureOptions, AreChecked) {
