@@ -169,8 +169,8 @@ class Gpu {
     virtual Result<void> fill(uint64_t address, uint64_t bytes, uint8_t value) = 0;
 
     // Places a module: assigns addresses, applies relocations, initialises globals and constants.
-    // `at`: the device addresses of some variables and functions, where memory from elsewhere has
-    // pointers to them.
+    // `at`: the device addresses of some variables, where memory from elsewhere has pointers to
+    // them.
     using SymbolAddresses = std::map<std::string, uint64_t, std::less<>>;
     virtual Result<ModuleId> load(std::shared_ptr<const Module> module,
                                   const SymbolAddresses& at = {}) = 0;

@@ -124,7 +124,7 @@ Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module, const Symb
             m->apart.emplace(name, address);
         }
     placement.variables = m->apart;
-    for (const Symbol& s : module->symbols()) {
+    for (const sassemu::Symbol& s : module->symbols()) {
         const auto wanted = at.find(s.name);
         const CodeSection* const code = module->code_section(s.section);
         if (wanted == at.end() || !code ||

@@ -3,6 +3,8 @@
 // CUPTI's callbacks of the driver API and of modules, and hands launches to the recorder. What is
 // captured of one, and how, is the others' matter.
 #include <cupti.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -26,6 +28,13 @@ struct Loaded {
     uint32_t id;
     Image image;
 };
+
+// Where nothing is, a Failure comes and no signal.
+void read_host(uint64_t address, std::span<std::byte> out) {
+    const iovec to{out.data(), out.size()}, from{reinterpret_cast<void*>(address), out.size()};
+    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != static_cast<ssize_t>(out.size()))
+        throw Failure("a copy of it comes from memory that nobody has");
+}
 
 // All that the library knows of the program.
 class Injection {
@@ -51,7 +60,7 @@ class Injection {
     void enter(CUpti_CallbackId id, const void* params);
     void leave(CUpti_CallbackId id, const void* params, bool good);
     void enter_work(Work work, std::function<CUresult()> again);
-    bool take_host_bytes(Move& move);
+    bool take_host_bytes(Move& move, std::span<const Range> scratch);
     void enter_graph(CUgraphExec exec, CUstream stream);
     void note(CUpti_CallbackId id, const void* params);
 
@@ -106,16 +115,20 @@ void Injection::enter_work(Work work, std::function<CUresult()> again) {
 }
 
 // Memory of the host that the driver does not know is no part of a capsule: what is copied from
-// there is taken now, and what is copied to there is nobody's.
-bool Injection::take_host_bytes(Move& move) {
-    if (!driver_.range_of(move.to)) return false;
-    if (!move.bytes.empty() || driver_.range_of(move.from)) return true;
+// there is taken now, and what is copied to there is nobody's. False: the latter.
+bool Injection::take_host_bytes(Move& move, std::span<const Range> scratch) {
+    const auto known = [&](uint64_t address) {
+        return std::ranges::any_of(scratch,
+                                   [&](const Range& r) { return address - r.address < r.bytes; }) ||
+               driver_.range_of(address);
+    };
+    if (!known(move.to)) return false;
+    if (!move.bytes.empty() || known(move.from)) return true;
+    move.bytes.resize(move.width * move.height * move.depth);
+    std::byte* to = move.bytes.data();
     for (uint64_t z = 0; z < move.depth; ++z)
-        for (uint64_t y = 0; y < move.height; ++y) {
-            const auto* const row = reinterpret_cast<const std::byte*>(
-                move.from + z * move.from_slice + y * move.from_row);
-            move.bytes.insert(move.bytes.end(), row, row + move.width);
-        }
+        for (uint64_t y = 0; y < move.height; ++y, to += move.width)
+            read_host(move.from + z * move.from_slice + y * move.from_row, {to, move.width});
     move.from = 0;
     move.from_row = move.width;
     move.from_slice = move.width * move.height;
@@ -146,7 +159,8 @@ void Injection::enter_graph(CUgraphExec exec, CUstream stream) {
     if (!wanted) return;
     if (const std::string why = refusal_of(nodes); !why.empty())
         return recorder_.refuse(first, why);
-    std::erase_if(work.launches, [&](Launch& l) { return l.move && !take_host_bytes(*l.move); });
+    std::erase_if(work.launches,
+                  [&](Launch& l) { return l.move && !take_host_bytes(*l.move, work.scratch); });
     enter_work(std::move(work), [=] { return cuGraphLaunch(exec, stream); });
 }
 
