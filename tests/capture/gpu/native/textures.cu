@@ -40,7 +40,7 @@ __global__ void draw(cudaSurfaceObject_t s, float4* out, int w, int h) {
     const int x = threadIdx.x, y = blockIdx.x;
     if (x >= w || y >= h) return;
     const float4 v = surf2Dread<float4>(s, x * 16, y);
-    surf2Dwrite(make_float4(v.y, v.x, v.w + 1, v.z), s, x * 16, h - 1 - y, cudaBoundaryModeZero);
+    surf2Dwrite(make_float4(v.y, v.x, v.w + 1, v.z), s, x * 16, y, cudaBoundaryModeZero);
     out[y * w + x] = v;
 }
 __global__ void draw_layers(cudaSurfaceObject_t s, float* out, int w) {
