@@ -108,6 +108,7 @@ struct TextureArg {
 };
 // Where a function lies for addresses of it that stand in memory.
 struct FunctionOfPlan {
+    Where where;
     std::string name;
     uint32_t module = 0;
     uint64_t address = 0;

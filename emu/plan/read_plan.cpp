@@ -268,6 +268,7 @@ Result<void> read_functions(const Field& field, Plan& plan) {
         const Field item = field.item(i);
         SASSEMU_TRY(item.object({"function", "module", "address"}));
         FunctionOfPlan function;
+        function.where = item.where();
         SASSEMU_ASSIGN(const Field name, required(item, "function"));
         SASSEMU_ASSIGN(function.name, name.string());
         SASSEMU_ASSIGN(const Field address, required(item, "address"));

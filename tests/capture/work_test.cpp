@@ -90,6 +90,14 @@ TEST_F(CaptureWork, FunctionsAreWhereMemoryHasThem) {
     auto plan = this->plan();
     ASSERT_EQ(plan["functions"].size(), 4u) << plan["functions"];
     EXPECT_EQ(replay(plan).exit_code(), 0);
+    auto other = plan;
+    other["functions"][0]["function"] = "_Z6tripled";
+    const fs::path path = fs::directory_iterator(directory_)->path() / "plan.json";
+    std::ofstream(path) << other;
+    const auto refused = plan::run_plan(require(plan::read_plan_file(path)), {});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message().find("has no function '_Z6tripled'"), std::string::npos)
+        << refused.error().message();
     // Without them the replay says what it lacks.
     plan.erase("functions");
     const plan::RunReport report = replay(plan);
