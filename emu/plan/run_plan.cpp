@@ -345,8 +345,8 @@ class Runner {
         const bool memory = fault.has_address && fault.address >= least_of_memory;
         if (memory && fault.kind == FaultKind::out_of_bounds)
             fault.what +=
-                "; it is outside all captured memory: capture with all=1, or round=1 for what "
-                "lies behind a small allocation";
+                "; it is outside all captured memory: capture with all=1, a larger window= for "
+                "the arena of an allocator, or round=1 for what lies behind a small allocation";
         else if (fault.kind == FaultKind::invalid_pc)
             fault.what +=
                 "; an address of a function that no variable of the captured modules has is not "

@@ -12,11 +12,37 @@
 
 namespace sassemu::capture {
 
+namespace {
+
+// What a kernel did that ends its context: every call after it gives the error again.
+bool is_broken(CUresult result) {
+    switch (result) {
+        case CUDA_ERROR_ECC_UNCORRECTABLE:
+        case CUDA_ERROR_ILLEGAL_ADDRESS:
+        case CUDA_ERROR_LAUNCH_TIMEOUT:
+        case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+        case CUDA_ERROR_ASSERT:
+        case CUDA_ERROR_HARDWARE_STACK_ERROR:
+        case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+        case CUDA_ERROR_MISALIGNED_ADDRESS:
+        case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+        case CUDA_ERROR_INVALID_PC:
+        case CUDA_ERROR_LAUNCH_FAILED:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
 void check(CUresult result, const char* what) {
     if (result == CUDA_SUCCESS) return;
     const char* text = nullptr;
     cuGetErrorName(result, &text);
-    throw Failure(std::string(what) + ": " + (text ? text : "an unknown error"));
+    const std::string all = std::string(what) + ": " + (text ? text : "an unknown error");
+    if (is_broken(result)) throw Broken(all);
+    throw Failure(all);
 }
 
 namespace {
@@ -201,16 +227,7 @@ void CudaDriver::synchronize() {
     if (done.wait_for(std::chrono::seconds(wait_)) != std::future_status::ready)
         throw Stuck("what was launched has not ended after " + std::to_string(wait_) +
                     " s (wait=)");
-    const CUresult result = done.get();
-    // Where a stream records a graph, to synchronise is refused, and does no harm.
-    const bool harmless =
-        result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && result < CUDA_ERROR_TIMEOUT;
-    try {
-        check(result, "what was launched");
-    } catch (const Failure& failure) {
-        if (harmless) throw;
-        throw Broken(failure.what());
-    }
+    check(done.get(), "what was launched");
 }
 
 uint64_t CudaDriver::context() {

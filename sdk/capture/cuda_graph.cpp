@@ -246,11 +246,26 @@ void CudaGraphs::set_copy(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3
 void CudaGraphs::set_fill(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS& to) {
     if (CudaGraphNode* const n = this->node(exec, node)) set(*n, to);
 }
-void CudaGraphs::set_child(CUgraphExec exec, CUgraphNode node) {
-    CudaGraphNode* const n = this->node(exec, node);
-    if (!n) return;
-    n->node.kind = GraphNode::Kind::other;
-    n->node.what = "a graph within it that was changed after it was made";
+// The new one has the same nodes: what they do changes, and their places stay.
+void CudaGraphs::set_child(CUgraphExec exec, CUgraphNode node, CUgraph to) {
+    const auto graph = graphs_.find(exec);
+    if (graph == graphs_.end()) return;
+    std::deque<CudaGraphNode>& nodes = graph->second;
+    const auto end = std::ranges::find(nodes, node, &CudaGraphNode::handle);
+    if (end == nodes.end()) return;
+    const size_t first = end->node.needs.front(), last = static_cast<size_t>(end - nodes.begin());
+    std::deque<CudaGraphNode> changed(nodes.begin(),
+                                      nodes.begin() + static_cast<ptrdiff_t>(first) + 1);
+    add(changed, to, {first});
+    if (changed.size() != last) {
+        end->node.kind = GraphNode::Kind::other;
+        end->node.what = "a graph within it that became another after it was made";
+        return;
+    }
+    for (size_t i = first + 1; i < last; ++i) {
+        changed[i].handle = nodes[i].handle;  // later changes name those of the first
+        nodes[i] = std::move(changed[i]);
+    }
 }
 void CudaGraphs::set_any(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams& to) {
     switch (to.type) {
@@ -269,7 +284,7 @@ void CudaGraphs::set_any(CUgraphExec exec, CUgraphNode node, const CUgraphNodePa
             return set_fill(exec, node, p);
         }
         case CU_GRAPH_NODE_TYPE_GRAPH:
-            return set_child(exec, node);
+            return set_child(exec, node, to.graph.graph);
         default:
             return;
     }

@@ -38,7 +38,7 @@ class CudaGraphs {
     void set_kernel(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& to);
     void set_copy(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D& to);
     void set_fill(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS& to);
-    void set_child(CUgraphExec exec, CUgraphNode node);
+    void set_child(CUgraphExec exec, CUgraphNode node, CUgraph to);
     void set_any(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams& to);
 
   private:

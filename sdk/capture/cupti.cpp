@@ -179,7 +179,7 @@ void Injection::enter(CUpti_CallbackId id, const void* params) {
         enter_work(std::move(work), std::move(again));
     };
     // What a stream records runs when its graph is launched.
-    if (capturing_ > 0) return;
+    if (capturing_ > 0 || recorder_.is_broken(driver_)) return;
     try {
         switch (id) {
             case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
@@ -228,7 +228,7 @@ void Injection::enter(CUpti_CallbackId id, const void* params) {
             }
         }
     } catch (const std::exception& e) {
-        recorder_.refuse(kernel, e.what());
+        recorder_.failed(driver_, kernel, e);
     }
 }
 
@@ -386,7 +386,7 @@ void Injection::note_graph(CUpti_CallbackId id, const void* params) {
         }
         case CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams: {
             const auto& p = *static_cast<const cuGraphExecChildGraphNodeSetParams_params*>(params);
-            return graphs_.set_child(p.hGraphExec, p.hNode);
+            return graphs_.set_child(p.hGraphExec, p.hNode, p.childGraph);
         }
         case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams: {
             const auto& p = *static_cast<const cuGraphExecNodeSetParams_params*>(params);

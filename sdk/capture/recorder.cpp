@@ -26,27 +26,26 @@ void Recorder::refuse(const std::string& kernel, const std::string& why) noexcep
     under_.reset();  // the name may be in it
 }
 
-// One line for each launch that is not captured, but for a context that is broken and a kernel that
-// does not end one for all that follows.
-void Recorder::failed(Driver& driver, const std::exception& how) noexcept {
-    const std::string kernel = under_->kernel;
-    std::string why = how.what();
+void Recorder::failed(Driver& driver, const std::string& kernel,
+                      const std::exception& how) noexcept {
     try {
+        std::string why = how.what();
         if (dynamic_cast<const Broken*>(&how)) {
-            broken_.insert(driver.context());
+            if (!broken_.insert(driver.context()).second) return under_.reset();
             why += "; the context is broken, and nothing more of it is captured";
         } else if (dynamic_cast<const Stuck*>(&how)) {
             stuck_.insert(kernel);
             why += "; nor are its later launches";
         }
+        refuse(kernel, why);
     } catch (...) {
+        under_.reset();
     }
-    refuse(kernel, why);
 }
 
 void Recorder::begin(Driver& driver, Work work) noexcept {
     try {
-        if (broken_.contains(driver.context())) return;
+        if (is_broken(driver)) return;
         under_ = std::make_unique<Under>();
         under_->work = std::move(work);
         for (const Launch& launch : under_->work.launches)
@@ -55,7 +54,7 @@ void Recorder::begin(Driver& driver, Work work) noexcept {
         driver.synchronize();
         under_->memory->take(under_->work);
     } catch (const std::exception& e) {
-        failed(driver, e);
+        failed(driver, std::string(under_->kernel), e);
     }
 }
 
@@ -90,7 +89,7 @@ void Recorder::end(Driver& driver, bool launched) noexcept {
             if (!launch.move) ++of_kernel_[{launch.kernel, launch.image->hash}];
         if (options_.verbose) say_(folder);
     } catch (const std::exception& e) {
-        failed(driver, e);
+        failed(driver, std::string(under_->kernel), e);
     }
     under_.reset();
 }

@@ -27,6 +27,10 @@ class Recorder {
     void begin(Driver& driver, Work work) noexcept;
     void end(Driver& driver, bool launched) noexcept;
     void refuse(const std::string& kernel, const std::string& why) noexcept;
+    // The same, of what was thrown: said once of a context that is broken and of a kernel that does
+    // not end.
+    void failed(Driver& driver, const std::string& kernel, const std::exception& how) noexcept;
+    bool is_broken(Driver& driver) const { return broken_.contains(driver.context()); }
 
   private:
     struct Under {
@@ -34,7 +38,6 @@ class Recorder {
         std::string kernel;  // the first
         std::unique_ptr<Memory> memory;
     };
-    void failed(Driver& driver, const std::exception& how) noexcept;
 
     const Options options_;
     const std::string program_;

@@ -212,6 +212,10 @@ TEST_F(Lines, ABrokenContextIsOne) {
               "launch 0 of kernel is not captured: CUDA_ERROR_ILLEGAL_ADDRESS; the context is "
               "broken, and nothing more of it is captured");
     EXPECT_EQ(driver.synchronized, 1u);
+    // Wherever it is noticed.
+    EXPECT_TRUE(recorder.is_broken(driver));
+    recorder.failed(driver, "another", Broken("its name: CUDA_ERROR_ILLEGAL_ADDRESS"));
+    EXPECT_EQ(said.size(), 1u);
 }
 
 TEST_F(Lines, AKernelThatDoesNotEndIsOne) {

@@ -113,6 +113,9 @@ def main():
     args.add_argument("--per-kernel", type=int, default=4)
     args.add_argument("--count", type=int, default=250)
     args.add_argument("--seconds", type=float, default=300)
+    args.add_argument("--repeat", type=int, default=3, help="runs of a launch on the GPU")
+    args.add_argument("--window", default="1M", help="of arenas, as SASSEMU_CAPTURE has it")
+    args.add_argument("--kernel", help="only such, as SASSEMU_CAPTURE has it")
     args.add_argument("--limit", type=float, default=20)
     args.add_argument("--check-sync", type=float, metavar="SECONDS")
     args.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="replays at once")
@@ -165,8 +168,8 @@ def main():
     def capture(name):
         work = os.path.join(o.out, "work", name)
         env = dict(os.environ, CUDA_INJECTION64_PATH=os.path.abspath(o.library),
-                   SASSEMU_CAPTURE="dir=%s,count=%d,per-kernel=%d,repeat=3,max-bytes=256M,window=1M"
-                   % (work, o.count, 0 if name in EVERY_LAUNCH else o.per_kernel))
+                   SASSEMU_CAPTURE="dir=%s,count=%d,per-kernel=%d,repeat=%d,max-bytes=256M,window=%s%s"
+                   % (work, o.count, 0 if name in EVERY_LAUNCH else o.per_kernel, o.repeat, o.window, ",kernel=" + o.kernel if o.kernel else ""))
         if time.monotonic() > end - 30:
             return "nothing: no time"
         with open(os.path.join(o.out, "logs", name + ".log"), "w") as log:

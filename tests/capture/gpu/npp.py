@@ -110,7 +110,7 @@ def argument(parameter, memory, context):
     if pointers:
         return None
     if kind == "NppiSize":
-        return Size(3, 3) if "Mask" in name else Size(WIDTH, HEIGHT)
+        return Size(3, 3) if "Mask" in name or "Kernel" in name else Size(WIDTH, HEIGHT)
     if kind == "NppiPoint":
         return Point(1, 1) if "Anchor" in name else Point(0, 0)
     if kind == "NppiRect":

@@ -93,11 +93,11 @@ void all(cudaDataType type) {
         if (algorithm == CUSPARSE_SPGEMM_ALG2) {
             size_t third = 0;
             if (cusparseSpGEMM_estimateMemory(handle, none, none, a, csr, csr, b, out, type, algorithm, product, 0.5f, &third, nullptr, nullptr)) continue;
-            cusparseSpGEMM_estimateMemory(handle, none, none, a, csr, csr, b, out, type, algorithm, product, 0.5f, &third, work + (4 << 20), &second);
+            cusparseSpGEMM_estimateMemory(handle, none, none, a, csr, csr, b, out, type, algorithm, product, 0.5f, &third, work + (512 << 10), &second);
         } else {
             cusparseSpGEMM_compute(handle, none, none, a, csr, csr, b, out, type, algorithm, product, &second, nullptr);
         }
-        cusparseSpGEMM_compute(handle, none, none, a, csr, csr, b, out, type, algorithm, product, &second, work + (8 << 20));
+        cusparseSpGEMM_compute(handle, none, none, a, csr, csr, b, out, type, algorithm, product, &second, work + (1 << 20));
         int64_t r, c, count;
         CHECK(cusparseSpMatGetSize(out, &r, &c, &count));
         CHECK(cusparseCsrSetPointers(out, out_rows, device<int>(count), device<F>(count * parts)));
@@ -122,15 +122,16 @@ void all(cudaDataType type) {
     CHECK(cudaDeviceSynchronize());
     int* order = upload(pattern.columns);
     CHECK(cusparseCreateIdentityPermutation(handle, static_cast<int>(nnz), order));
-    cusparseXcoosortByColumn(handle, n, n, static_cast<int>(nnz), row_of, columns, order, work);
+    row_of = upload(pattern.row_of);
     cusparseXcoo2csr(handle, row_of, static_cast<int>(nnz), n, rows, zero);
     cusparseXcsr2coo(handle, rows, static_cast<int>(nnz), n, row_of, zero);
+    cusparseXcoosortByColumn(handle, n, n, static_cast<int>(nnz), row_of, columns, order, work);
     CHECK(cudaDeviceSynchronize());
 }
 
 int main() {
     CHECK(cusparseCreate(&handle));
-    CHECK(cudaMalloc(&work, 16 << 20));
+    CHECK(cudaMalloc(&work, 2 << 20));
     all<float>(CUDA_R_32F);
     all<double>(CUDA_R_64F);
     all<float>(CUDA_C_32F);
