@@ -41,7 +41,7 @@ def replay(sassemu, folder, limit):
     for module in plan["modules"]:
         with open(os.path.join(folder, module), "rb") as f:
             digest.update(f.read())
-    kernel = "+".join(launch["kernel"] for launch in plan["launches"])
+    kernel = "+".join(launch["kernel"] for launch in plan["launches"] if "kernel" in launch)
     row = [str(plan["capsule"]["launch"]), kernel, digest.hexdigest()[:12], "0"]
     everything = {**plan["buffers"], **plan.get("globals", {})}
     compared = sum("expect" in entry for entry in everything.values())
@@ -101,6 +101,8 @@ def listings(sassemu, folder, out):
         plan = json.load(f)
     with open(out, "w") as f:
         for launch in plan["launches"]:
+            if "kernel" not in launch:
+                continue
             module = plan["modules"][launch.get("module", 0)]
             subprocess.run([sassemu, "disasm", "--kernel", launch["kernel"], os.path.join(folder, module)], stdout=f, stderr=f)
 
@@ -114,8 +116,7 @@ def main():
     args.add_argument("--count", type=int, default=250)
     args.add_argument("--seconds", type=float, default=300)
     args.add_argument("--repeat", type=int, default=3, help="runs of a launch on the GPU")
-    args.add_argument("--window", default="1M", help="of arenas, as SASSEMU_CAPTURE has it")
-    args.add_argument("--kernel", help="only such, as SASSEMU_CAPTURE has it")
+    args.add_argument("--more", default="", help="more of SASSEMU_CAPTURE, as kernel=gemm,window=16M")
     args.add_argument("--limit", type=float, default=20)
     args.add_argument("--check-sync", type=float, metavar="SECONDS")
     args.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="replays at once")
@@ -168,8 +169,8 @@ def main():
     def capture(name):
         work = os.path.join(o.out, "work", name)
         env = dict(os.environ, CUDA_INJECTION64_PATH=os.path.abspath(o.library),
-                   SASSEMU_CAPTURE="dir=%s,count=%d,per-kernel=%d,repeat=%d,max-bytes=256M,window=%s%s"
-                   % (work, o.count, 0 if name in EVERY_LAUNCH else o.per_kernel, o.repeat, o.window, ",kernel=" + o.kernel if o.kernel else ""))
+                   SASSEMU_CAPTURE="dir=%s,count=%d,per-kernel=%d,repeat=%d,max-bytes=256M,window=1M,%s"
+                   % (work, o.count, 0 if name in EVERY_LAUNCH else o.per_kernel, o.repeat, o.more))
         if time.monotonic() > end - 30:
             return "nothing: no time"
         with open(os.path.join(o.out, "logs", name + ".log"), "w") as log:
