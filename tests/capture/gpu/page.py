@@ -167,8 +167,10 @@ def main():
     for verdict, n in total.most_common():
         print("| %s | %d |" % (verdict, n))
     equal = sum(n for verdict, n in total.items() if verdict.startswith("equal"))
-    steady = total.total() - total["varies"]
-    print("\n%d of %d launches that do not vary as a whole are equal: %.2f %%.\n" % (equal, steady, 100 * equal / max(1, steady)))
+    left_out = sum(not row[3].startswith("equal") and bool(row[4]) for row in tables["differ"])
+    whole = total.total() - total["varies"] - left_out
+    print("\n%d of %d launches whose result their inputs determine and whose capsule is whole are equal: %.3f %%. Left out, each with its reason below: %d (%.2f %% of all), and %d that vary as a whole.\n"
+          % (equal, whole, 100 * equal / max(1, whole), left_out, 100 * left_out / max(1, total.total()), total["varies"]))
     print("## What is not equal\n\n" + HEADS["differ"] + "\n|---|---|---|---|---|")
     for row in tables["differ"]:
         print("| " + " | ".join(row) + " |")
