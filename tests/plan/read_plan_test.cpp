@@ -258,10 +258,10 @@ const BadCase bad_cases[] = {
     {"function_of_no_module",
      R"({"module": "m", "functions": [{"function": "f", "module": 1, "address": 256}], )" LAUNCH
      "}",
-     "p.json:1:60: functions[0].module: there is no such module"},
+     "p.json:1:59: functions[0].module: there is no such module"},
     {"function_between_instructions",
      R"({"module": "m", "functions": [{"function": "f", "address": 264}], )" LAUNCH "}",
-     "p.json:1:61: functions[0].address: code begins at multiples of 16"},
+     "p.json:1:60: functions[0].address: code begins at multiples of 16"},
     {"function_nowhere", R"({"module": "m", "functions": [{"function": "f"}], )" LAUNCH "}",
      "p.json:1:31: functions[0]: the field 'address' is missing"},
     {"args_and_bytes",
