@@ -246,8 +246,8 @@ Result<void> Setup::place_modules_on(uint32_t index) {
         if (index < plan_.gpus.size() && !plan_.gpus[index].arch.empty())
             SASSEMU_TRY(load_for(plan_.gpus[index], i, placed.modules[i]));
         for (const FunctionOfPlan& function : plan_.functions)
-            if (function.module == i && !std::ranges::count(placed.modules[i]->functions(),
-                                                            function.name, &Function::name))
+            if (function.module == i &&
+                !std::ranges::count(placed.modules[i]->functions(), function.name, &Function::name))
                 return make_error(ErrorCode::input, function.where,
                                   plan_.modules[i] + " has no function '" + function.name + "'");
         auto id = gpu->load(placed.modules[i], symbol_addresses(placed.modules, i));
