@@ -12,6 +12,9 @@
 namespace sassemu {
 namespace {
 
+// The symbol's whole address, or a half of it: 64, ABS32_LO_32, ABS32_HI_32.
+bool is_address(std::uint32_t type) { return type == 0x02 || type == 0x38 || type == 0x39; }
+
 bool is_generic(std::uint32_t type) {
     return type == 0x03 || type == 0x04 || (type >= 0x54 && type <= 0x5b);
 }
@@ -92,6 +95,12 @@ class Linker {
             case SymbolKind::section:
             case SymbolKind::kernel:
             case SymbolKind::function: {
+                if (const auto at = placement_.functions.find(symbol.name);
+                    at != placement_.functions.end() && !relocation.addend &&
+                    is_address(relocation.type) && symbol.kind != SymbolKind::section) {
+                    value.address = at->second;
+                    return value;
+                }
                 const auto base = bases_.find(symbol.section);
                 if (base != bases_.end()) {
                     value.address = base->second + symbol.value;

@@ -21,6 +21,8 @@ struct Placement {
     std::vector<std::uint64_t> data_bases;  // one per Module::data_sections(), same order
     // Variables of global memory that do not lie in their sections, by name.
     std::map<std::string, std::uint64_t, std::less<>> variables;
+    // What addresses of functions are, where these do not lie in their sections, by name.
+    std::map<std::string, std::uint64_t, std::less<>> functions;
     // Generic addresses of shared address 0 and of offset 0 of constant bank 3; used only for
     // variables whose initialiser is generic(variable).
     std::uint64_t shared_window = 0;

@@ -106,6 +106,13 @@ struct TextureArg {
     TextureDesc desc;     // without the address
     bool surface = false;
 };
+// Where a function lies for addresses of it that stand in memory.
+struct FunctionOfPlan {
+    Where where;
+    std::string name;
+    uint32_t module = 0;
+    uint64_t address = 0;
+};
 // A texture or surface whose handle stands in memory or in raw parameters.
 struct Handle {
     Where where;
@@ -275,6 +282,7 @@ struct Plan {
     std::vector<Buffer> buffers;
     std::vector<Global> globals;
     std::vector<Handle> handles;
+    std::vector<FunctionOfPlan> functions;
     std::vector<Launch> launches;
     std::vector<GpuOfPlan> gpus;  // empty: one, of the plan's device
     bool all_peers = false;       // every GPU reaches the memory of every other
@@ -286,7 +294,9 @@ struct Plan {
     PlanExpectation expect;
     // Several things may run at once: launches of several streams or GPUs, and the host.
     bool in_flight = false;
-    bool lacks_heap = false;  // captured from kernels that may use the device heap, without it
+    // A capsule; from kernels that may use the device heap, without it; from a graph that calls
+    // functions of the host, without what they do.
+    bool captured = false, lacks_heap = false, lacks_host = false;
 };
 
 // Reads a plan for one architecture: `arch`, or the first (or only) one it names. Of a plan with a

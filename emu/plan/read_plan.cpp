@@ -234,10 +234,32 @@ Result<void> read_handles(const Field& field, Plan& plan) {
     return {};
 }
 
-// What a plan says of where it was captured is for people, but for the version and whether the
-// device heap was used, which is not captured (docs/capture.md).
+Result<void> read_functions(const Field& field, Plan& plan) {
+    SASSEMU_TRY(field.array());
+    for (size_t i = 0; i < field.node->items.size(); ++i) {
+        const Field item = field.item(i);
+        SASSEMU_TRY(item.object({"function", "module", "address"}));
+        FunctionOfPlan function;
+        function.where = item.where();
+        SASSEMU_ASSIGN(const Field name, required(item, "function"));
+        SASSEMU_ASSIGN(function.name, name.string());
+        SASSEMU_ASSIGN(const Field address, required(item, "address"));
+        SASSEMU_ASSIGN(function.address, address.unsigned_number(UINT64_MAX, 1));
+        if (function.address % 16) return address.error("code begins at multiples of 16");
+        if (const Field module = item.member("module")) {
+            SASSEMU_ASSIGN(const uint64_t index, module.unsigned_number(UINT32_MAX, 0));
+            if (index >= plan.modules.size()) return module.error("there is no such module");
+            function.module = static_cast<uint32_t>(index);
+        }
+        plan.functions.push_back(std::move(function));
+    }
+    return {};
+}
+
+// What a plan says of where it was captured is for people, but for the version and what is not
+// captured (docs/capture.md): the device heap, and functions of the host.
 Result<void> check_capsule(const Field& field, Plan& plan) {
-    constexpr uint64_t known = 1;
+    constexpr uint64_t known = 2;
     if (field.node->kind != JsonNode::Kind::object) return field.wrong_kind("an object");
     SASSEMU_ASSIGN(const Field version, required(field, "version"));
     SASSEMU_ASSIGN(const uint64_t number, version.unsigned_number(UINT32_MAX, 1));
@@ -245,17 +267,23 @@ Result<void> check_capsule(const Field& field, Plan& plan) {
         return version.error("the capsule has version " + std::to_string(number) +
                                  ", and this sassemu reads up to " + std::to_string(known),
                              "take a newer sassemu");
-    SASSEMU_TRY(
-        field.object({"version", "program", "launch", "gpu", "driver", "runs", "varies", "heap"}));
+    SASSEMU_TRY(field.object({"version", "program", "launch", "gpu", "driver", "runs", "varies",
+                              "heap", "hostFunctions"}));
+    plan.captured = true;
     if (const Field runs = field.member("runs")) SASSEMU_TRY(runs.unsigned_number(UINT32_MAX, 1));
     if (const Field heap = field.member("heap")) {
         SASSEMU_ASSIGN(plan.lacks_heap, heap.boolean());
+    }
+    if (const Field host = field.member("hostFunctions")) {
+        SASSEMU_ASSIGN(plan.lacks_host, host.boolean());
     }
     return {};
 }
 
 Result<void> read_lists(const Field& root, Plan& plan) {
     if (const Field handles = root.member("handles")) SASSEMU_TRY(read_handles(handles, plan));
+    if (const Field functions = root.member("functions"))
+        SASSEMU_TRY(read_functions(functions, plan));
     if (const Field buffers = root.member("buffers")) {
         if (buffers.node->kind != JsonNode::Kind::object) return buffers.wrong_kind("an object");
         for (const JsonNode::Member& member : buffers.node->members) {
@@ -355,7 +383,8 @@ Result<Plan> read_plan(std::string_view text, const std::string& file, const std
                              "condition", "verdict", "buffers",
                              "globals",   "handles", "launches",
                              "expect",    "gpus",    "peers",
-                             "streams",   "host",    "nvshmem"}));
+                             "streams",   "host",    "nvshmem",
+                             "functions"}));
     if (const Field schema = root.member("$schema")) SASSEMU_TRY(schema.string());  // for editors
     Plan plan;
     plan.file = file;

@@ -344,7 +344,23 @@ class Runner {
         }
         stop(entry, result.status, std::move(result.message));
         entry.fault = std::move(result.fault);
-        if (entry.fault) report_.fault = entry.fault->kind;
+        if (!entry.fault) return;
+        report_.fault = entry.fault->kind;
+        if (plan_.captured) say_what_a_capsule_lacks(*entry.fault);
+    }
+
+    // What was captured ran on a GPU without that fault.
+    static void say_what_a_capsule_lacks(GuestFault& fault) {
+        constexpr uint64_t least_of_memory = uint64_t{1} << 32;
+        const bool memory = fault.has_address && fault.address >= least_of_memory;
+        if (memory && fault.kind == FaultKind::out_of_bounds)
+            fault.what +=
+                "; it is outside all captured memory: capture with all=1, a larger window= for "
+                "the arena of an allocator, or round=1 for what lies behind a small allocation";
+        else if (fault.kind == FaultKind::invalid_pc)
+            fault.what +=
+                "; an address of a function that no variable of the captured modules has is not "
+                "captured";
     }
 
     // What holds for all of the plan, no rank can tell alone.
@@ -393,6 +409,10 @@ class Runner {
             report_.notes.push_back(
                 "the capsule lacks the device heap, which its module uses (malloc, free): what it "
                 "held is not there, and addresses in it are others");
+        else if (plan_.lacks_host && (different || report_.status == LaunchStatus::fault))
+            report_.notes.push_back(
+                "the captured graph calls functions of the host, which do not run here: what they "
+                "stored is not there");
         else if (!setup_.hooks() && different && std::ranges::any_of(report_.launches, has_threads))
             report_.notes.push_back(
                 "the results differ; should threads race, they may: `sassemu check-sync` tells");

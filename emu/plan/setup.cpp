@@ -224,6 +224,8 @@ Gpu::SymbolAddresses Setup::symbol_addresses(std::span<const std::shared_ptr<con
                                         : first == modules.begin() + static_cast<ptrdiff_t>(index);
         if (global.address && here) at.emplace(global.symbol, global.address);
     }
+    for (const FunctionOfPlan& function : plan_.functions)
+        if (function.module == index) at.emplace(function.name, function.address);
     return at;
 }
 
@@ -243,6 +245,11 @@ Result<void> Setup::place_modules_on(uint32_t index) {
     for (size_t i = 0; i < modules_.size(); ++i) {
         if (index < plan_.gpus.size() && !plan_.gpus[index].arch.empty())
             SASSEMU_TRY(load_for(plan_.gpus[index], i, placed.modules[i]));
+        for (const FunctionOfPlan& function : plan_.functions)
+            if (function.module == i &&
+                !std::ranges::count(placed.modules[i]->functions(), function.name, &Function::name))
+                return make_error(ErrorCode::input, function.where,
+                                  plan_.modules[i] + " has no function '" + function.name + "'");
         auto id = gpu->load(placed.modules[i], symbol_addresses(placed.modules, i));
         if (!id) return std::move(id).error().within(plan_.module_where[i]);
         placed.ids.push_back(*id);

@@ -96,6 +96,8 @@ CodeImage::Section* CodeImage::section_of(uint64_t offset) const {
 }
 
 const Op* CodeImage::at(uint64_t address) {
+    if (const auto other = options_.elsewhere.find(address); other != options_.elsewhere.end())
+        address = options_.base_address + other->second;
     if (address < options_.base_address || address % 16) return nullptr;
     const uint64_t offset = address - options_.base_address;
     const uint64_t index = offset / 16;

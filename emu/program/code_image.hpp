@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -37,6 +38,8 @@ class CodeImage {
         bool late_copies = false, modelled = false;  // see LowerRequest
         std::string arch;                            // decoder name, "sm_90a"
         uint64_t base_address = 0;                   // of code offset 0
+        // Other addresses of functions -> code offset.
+        std::map<uint64_t, uint64_t> elsewhere;
         uint32_t max_registers = 255;
         uint32_t sm = 90;                     // of raw code; a module knows its own
         std::optional<BankBytes> bank_bytes;  // of every launch; unset: whole banks

@@ -124,6 +124,15 @@ Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module, const Symb
             m->apart.emplace(name, address);
         }
     placement.variables = m->apart;
+    for (const sassemu::Symbol& s : module->symbols()) {
+        const auto wanted = at.find(s.name);
+        const CodeSection* const code = module->code_section(s.section);
+        if (wanted == at.end() || !code ||
+            (s.kind != SymbolKind::function && s.kind != SymbolKind::kernel))
+            continue;
+        m->functions.emplace(wanted->second, code->code_offset + s.value);
+        placement.functions.emplace(s.name, wanted->second);
+    }
     const uint64_t services = m->code_base + (module->code_image_size() + 15) / 16 * 16 + 16;
     bool heap = false;
     m->services = DriverFunctions::table();
@@ -249,6 +258,7 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
         options.modelled = core_->model != nullptr;
         options.arch = m.module->arch().name();
         options.base_address = m.code_base;
+        options.elsewhere = m.functions;
         options.max_registers = asked_registers(m.linked.code, options.arch);
         for (const Kernel& k : m.module->kernels())
             options.max_registers = std::max(options.max_registers, k.registers);

@@ -47,6 +47,7 @@ struct LoadedModule {
     LinkedImage linked;
     std::vector<uint64_t> data_bases;
     Gpu::SymbolAddresses apart;  // variables that lie elsewhere than in their sections
+    std::map<uint64_t, uint64_t> functions;  // address -> code offset, of such as lie elsewhere
     uint64_t code_base = 0;
     uint64_t bank3 = 0;                    // device address of the __constant__ variables
     bool prints = false;                   // its kernels may call vprintf

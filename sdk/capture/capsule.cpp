@@ -44,12 +44,12 @@ class Folder {
         if (!work_.empty()) fs::remove_all(work_, error);
     }
 
-    // Runs of zeros become holes.
-    void write(const std::string& name, std::span<const std::byte> bytes) {
+    // Runs of zeros become holes. So many of them follow the bytes.
+    void write(const std::string& name, std::span<const std::byte> bytes, uint64_t zeros = 0) {
         const std::string path = work_ / name;
         const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
         if (file < 0) throw Failure(path + ": " + std::strerror(errno));
-        bool good = ftruncate(file, static_cast<off_t>(bytes.size())) == 0;
+        bool good = ftruncate(file, static_cast<off_t>(bytes.size() + zeros)) == 0;
         constexpr size_t block = 65536;
         for (size_t at = 0; good && at < bytes.size(); at += block) {
             auto now = bytes.subspan(at, std::min(block, bytes.size() - at));
@@ -96,6 +96,8 @@ Json texture_json(const TextureObject& t, const std::string& buffer, uint64_t of
     j["width"] = t.width;
     if (t.height) j["height"] = t.height;
     if (t.depth) j["depth"] = t.depth;
+    if (t.layers) j["layers"] = t.layers;
+    if (t.cube) j["cubemap"] = true;
     if (t.pitch) j["pitch"] = t.pitch;
     if (t.surface) return j;
     if (t.linear) {
@@ -104,9 +106,77 @@ Json texture_json(const TextureObject& t, const std::string& buffer, uint64_t of
         j["addressMode"] = t.address_mode;
         j["filter"] = t.filter;
         j["normalizedCoords"] = t.normalized;
+        if (std::ranges::any_of(t.border, [](float x) { return x != 0; }))
+            j["borderColor"] = t.border;
+        if (t.srgb) j["sRGB"] = true;
+        if (t.seamless) j["seamlessCubemap"] = true;
+        if (t.anisotropy > 1) j["maxAnisotropy"] = t.anisotropy;
+    }
+    if (t.memory.levels) {
+        j["mipmapLevels"] = t.memory.levels;
+        j["mipmapFilter"] = t.level_filter;
+        j["mipmapLevelBias"] = t.level_bias;
+        j["minMipmapLevelClamp"] = t.level_low;
+        j["maxMipmapLevelClamp"] = t.level_high;
     }
     if (t.read_normalized) j["readMode"] = "normalized";
     return j;
+}
+
+// The plan's GPU 0 is the one that launches; others follow as they are met.
+class Devices {
+  public:
+    explicit Devices(uint32_t launches) : numbers_{launches} {}
+    size_t of(uint32_t device) {
+        const auto at = std::ranges::find(numbers_, device) - numbers_.begin();
+        if (static_cast<size_t>(at) == numbers_.size()) numbers_.push_back(device);
+        return static_cast<size_t>(at);
+    }
+    size_t count() const { return numbers_.size(); }
+
+  private:
+    std::vector<uint32_t> numbers_;
+};
+
+Json place_of(const Memory& memory, uint64_t address) {
+    size_t at = 0;
+    for (const Piece& piece : memory.pieces()) {
+        if (const uint64_t offset = address - piece.range.address;
+            !piece.range.array && offset < piece.range.bytes) {
+            if (!piece.variable.empty())
+                throw Failure("a copy of its graph goes to or comes from the variable " +
+                              piece.variable);
+            Json place{{"buffer", "m" + std::to_string(at)}};
+            if (offset) place["offset"] = offset;
+            return place;
+        }
+        ++at;
+    }
+    throw Failure("a copy of its graph leaves the memory of the launch");
+}
+
+// One element of the plan's launches for each row, or for all where they follow one another.
+// `source`: the buffer that has the bytes of the move.
+void add_move(Json& launches, const Memory& memory, const Move& move, const std::string& source) {
+    const auto packed = [&](uint64_t row, uint64_t slice) {
+        return (row == move.width || move.height == 1) &&
+               (slice == move.width * move.height || move.depth == 1);
+    };
+    const bool whole = packed(move.to_row, move.to_slice) && packed(move.from_row, move.from_slice);
+    const uint64_t depth = whole ? 1 : move.depth, height = whole ? 1 : move.height,
+                   bytes = whole ? move.width * move.height * move.depth : move.width;
+    for (uint64_t z = 0; z < depth; ++z)
+        for (uint64_t y = 0; y < height; ++y) {
+            const uint64_t from = move.from + z * move.from_slice + y * move.from_row;
+            Json copy;
+            copy["to"] = place_of(memory, move.to + z * move.to_slice + y * move.to_row);
+            if (source.empty())
+                copy["from"] = place_of(memory, from);
+            else
+                copy["from"] = {{"buffer", source}, {"offset", from}};
+            copy["bytes"] = bytes;
+            launches.push_back({{"copy", copy}});
+        }
 }
 
 Json launch_json(const Launch& launch) {
@@ -128,7 +198,10 @@ Json launch_json(const Launch& launch) {
 }  // namespace
 
 std::string write_capsule(const Capsule& capsule, const std::string& directory) {
-    std::string name = capsule.launches.front().kernel.substr(0, 64);
+    const Work& work = capsule.work;
+    const auto kernel =
+        std::ranges::find_if(work.launches, [](const Launch& l) { return !l.move; });
+    std::string name = kernel->kernel.substr(0, 64);
     for (char& c : name)
         if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') c = '_';
     char number[16];
@@ -143,13 +216,14 @@ std::string write_capsule(const Capsule& capsule, const std::string& directory) 
                        {"driver", std::to_string(capsule.device.driver / 1000) + "." +
                                       std::to_string(capsule.device.driver % 1000 / 10)},
                        {"runs", capsule.runs}};
-    if (std::ranges::any_of(capsule.launches,
-                            [](const Launch& l) { return l.image->symbols.heap; }))
+    if (std::ranges::any_of(work.launches,
+                            [](const Launch& l) { return l.image && l.image->symbols.heap; }))
         plan["capsule"]["heap"] = true;
+    if (work.host_functions) plan["capsule"]["hostFunctions"] = true;
     for (const auto& [key, value] : capsule.device.profile) plan["device"][key] = value;
     std::vector<const Image*> images;
-    for (const Launch& launch : capsule.launches)
-        if (std::ranges::find(images, launch.image) == images.end()) {
+    for (const Launch& launch : work.launches)
+        if (launch.image && std::ranges::find(images, launch.image) == images.end()) {
             const std::string file = "module" + std::to_string(images.size()) + ".cubin";
             folder.write(file, launch.image->cubin);
             plan["modules"].push_back(file);
@@ -160,16 +234,25 @@ std::string write_capsule(const Capsule& capsule, const std::string& directory) 
     plan["buffers"] = Json::object();
     Json varies = Json::array();
     size_t files = 0;
+    Devices devices(capsule.device.number);
     for (const Piece& piece : capsule.memory.pieces()) {
         const std::string file = (piece.variable.empty() ? "m" : "g") + std::to_string(files++);
         Json entry;
-        if (piece.variable.empty()) entry["bytes"] = piece.range.bytes;
+        if (piece.variable.empty()) entry["bytes"] = piece.range.bytes + piece.rounded;
         if (!piece.range.array) entry["address"] = hex(piece.range.address);
         if (piece.range.kind != MemoryKind::device)
             entry["kind"] = piece.range.kind == MemoryKind::host ? "host" : "managed";
+        else if (const size_t gpu = devices.of(piece.range.device); gpu && !piece.range.array) {
+            entry["kind"] = "peer";
+            entry["gpu"] = gpu;
+        }
+        if (piece.scratch) {
+            plan["buffers"][file] = entry;
+            continue;
+        }
         const auto zero = [](std::byte b) { return b == std::byte{0}; };
         if (!piece.variable.empty() || !std::ranges::all_of(piece.before, zero)) {
-            folder.write(file + ".bin", piece.before);
+            folder.write(file + ".bin", piece.before, piece.rounded);
             entry["file"] = file + ".bin";
         }
         // Modules of a graph may have variables of one name.
@@ -185,7 +268,7 @@ std::string write_capsule(const Capsule& capsule, const std::string& directory) 
         if (piece.varies) {
             varies.push_back(called);
         } else if (piece.after != piece.before || !entry.contains("file")) {
-            folder.write(file + ".after.bin", piece.after);
+            folder.write(file + ".after.bin", piece.after, piece.rounded);
             entry["expect"]["file"] = file + ".after.bin";
         } else {
             entry["expect"]["file"] = file + ".bin";
@@ -209,7 +292,29 @@ std::string write_capsule(const Capsule& capsule, const std::string& directory) 
         }
     }
 
-    for (const Launch& launch : capsule.launches) {
+    if (devices.count() > 1) {
+        plan["gpus"] = devices.count();
+        plan["peers"] = true;
+    }
+    for (const auto& [image, functions] : capsule.memory.functions())
+        for (const auto& [function, address] : functions) {
+            const auto module = std::ranges::find(images, image);
+            plan["functions"].push_back({{"function", function},
+                                         {"module", module - images.begin()},
+                                         {"address", hex(address)}});
+        }
+    size_t moves = 0;
+    for (const Launch& launch : work.launches) {
+        if (launch.move) {
+            std::string source;
+            if (const auto& bytes = launch.move->bytes; !bytes.empty()) {
+                source = "moved" + std::to_string(moves++);
+                folder.write(source + ".bin", bytes);
+                plan["buffers"][source] = {{"bytes", bytes.size()}, {"file", source + ".bin"}};
+            }
+            add_move(plan["launches"], capsule.memory, *launch.move, source);
+            continue;
+        }
         Json run = launch_json(launch);
         if (images.size() > 1)
             run["module"] = std::ranges::find(images, launch.image) - images.begin();

@@ -11,10 +11,10 @@
 
 namespace sassemu::capture {
 
-constexpr int capsule_version = 1;
+constexpr int capsule_version = 2;
 
 struct Capsule {
-    const std::vector<Launch>& launches;  // one, or those of a graph in an order that it allows
+    const Work& work;
     Memory& memory;
     Device device;
     std::string program;

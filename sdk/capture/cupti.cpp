@@ -3,6 +3,8 @@
 // CUPTI's callbacks of the driver API and of modules, and hands launches to the recorder. What is
 // captured of one, and how, is the others' matter.
 #include <cupti.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -16,36 +18,33 @@
 #include <utility>
 
 #include "cuda_driver.hpp"
-#include "graph.hpp"
+#include "cuda_graph.hpp"
 #include "recorder.hpp"
 
 namespace sassemu::capture {
 namespace {
-
-// CUPTI calls back for what the library itself asks of the driver too.
-thread_local bool inside = false;
-struct Inside {
-    const bool before = std::exchange(inside, true);
-    ~Inside() { inside = before; }
-};
 
 struct Loaded {
     uint32_t id;
     Image image;
 };
 
-struct Graph {
-    CUgraph graph = nullptr;
-    bool updated = false;  // nodes of the executable one were changed
-};
+// Where nothing is, a Failure comes and no signal.
+void read_host(uint64_t address, std::span<std::byte> out) {
+    const iovec to{out.data(), out.size()}, from{reinterpret_cast<void*>(address), out.size()};
+    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != static_cast<ssize_t>(out.size()))
+        throw Failure("a copy of it comes from memory that nobody has");
+}
 
 // All that the library knows of the program.
 class Injection {
   public:
-    explicit Injection(Options options)
-        : recorder_(std::move(options), program_name(), [](const std::string& line) {
-              std::fprintf(stderr, "sassemu capture: %s\n", line.c_str());
-          }) {}
+    explicit Injection(const Options& options)
+        : recorder_(options, program_name(),
+                    [](const std::string& line) {
+                        std::fprintf(stderr, "sassemu capture: %s\n", line.c_str());
+                    }),
+          driver_(options.wait) {}
 
     void api(CUpti_CallbackId id, const CUpti_CallbackData& call);
     void module_loaded(const CUpti_ModuleResourceData& module);
@@ -60,12 +59,13 @@ class Injection {
 
     void enter(CUpti_CallbackId id, const void* params);
     void leave(CUpti_CallbackId id, const void* params, bool good);
-    void enter_launch(std::vector<Launch> launches, std::function<CUresult()> again);
+    void enter_work(Work work, std::function<CUresult()> again);
+    bool take_host_bytes(Move& move, std::span<const Range> scratch);
     void enter_graph(CUgraphExec exec, CUstream stream);
     void note(CUpti_CallbackId id, const void* params);
 
-    static CUfunction function_of(CUfunction f);
-    Launch describe(CUfunction f, const CUlaunchConfig& config, void** params, void** extra);
+    void note_graph(CUpti_CallbackId id, const void* params);
+    void place(Launch& launch);
     const Image* image_of(CUmodule module, const std::string& kernel);
     void bind(CUmodule module);
 
@@ -75,17 +75,11 @@ class Injection {
     int capturing_ = 0;  // streams that record a graph: nothing may synchronise meanwhile
     std::deque<Loaded> images_;
     std::unordered_map<CUmodule, uint32_t> image_of_module_;
-    std::unordered_map<CUgraphExec, Graph> graphs_;
+    CudaGraphs graphs_;
+    // What of memory that is mapped by handles is known of these.
+    std::unordered_map<CUmemGenericAllocationHandle, CUdeviceptr> mapped_;
+    std::unordered_set<CUmemGenericAllocationHandle> imported_;
 };
-
-// A kernel of a library (CUkernel) is accepted wherever a function is.
-CUfunction Injection::function_of(CUfunction f) {
-    CUmodule module = nullptr;
-    if (cuFuncGetModule(&module, f) == CUDA_SUCCESS) return f;
-    CUfunction real = nullptr;
-    check(cuKernelGetFunction(&real, reinterpret_cast<CUkernel>(f)), "its function");
-    return real;
-}
 
 // Images that were loaded by the call of the driver under way. Which module handle an image has, no
 // callback says.
@@ -109,101 +103,65 @@ const Image* Injection::image_of(CUmodule module, const std::string& kernel) {
     return &found->image;
 }
 
-Launch Injection::describe(CUfunction f, const CUlaunchConfig& config, void** params,
-                           void** extra) {
-    Launch launch;
-    const char* name = nullptr;
-    check(cuFuncGetName(&name, f), "its name");
-    launch.kernel = name;
-    launch.grid = {config.gridDimX, config.gridDimY, config.gridDimZ};
-    launch.block = {config.blockDimX, config.blockDimY, config.blockDimZ};
-    launch.dynamic_shared = config.sharedMemBytes;
-    for (unsigned i = 0; i < config.numAttrs; ++i) {
-        const CUlaunchAttribute& a = config.attrs[i];
-        if (a.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-            launch.cluster = {a.value.clusterDim.x, a.value.clusterDim.y, a.value.clusterDim.z};
-        if (a.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) launch.cooperative = a.value.cooperative;
-        if (a.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
-            launch.programmatic = a.value.programmaticStreamSerializationAllowed;
-    }
-    CUmodule module = nullptr;
-    check(cuFuncGetModule(&module, f), "its module");
-    launch.module = reinterpret_cast<uint64_t>(module);
+void Injection::place(Launch& launch) {
+    const auto module = reinterpret_cast<CUmodule>(launch.module);
     if (!image_of_module_.contains(module)) bind(module);
     launch.image = image_of(module, launch.kernel);
-    size_t offset = 0, bytes = 0;
-    for (size_t i = 0; cuFuncGetParamInfo(f, i, &offset, &bytes) == CUDA_SUCCESS; ++i) {
-        launch.parameters.resize(std::max(launch.parameters.size(), offset + bytes));
-        if (params) std::memcpy(launch.parameters.data() + offset, params[i], bytes);
-    }
-    if (params || !extra) return launch;
-    for (void** e = extra; *e != CU_LAUNCH_PARAM_END; e += 2) {
-        if (*e != CU_LAUNCH_PARAM_BUFFER_POINTER) continue;
-        size_t size = launch.parameters.size();
-        for (void** s = extra; *s != CU_LAUNCH_PARAM_END; s += 2)
-            if (*s == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *static_cast<size_t*>(s[1]);
-        std::memcpy(launch.parameters.data(), e[1], std::min(size, launch.parameters.size()));
-    }
-    return launch;
 }
 
-void Injection::enter_launch(std::vector<Launch> launches, std::function<CUresult()> again) {
+void Injection::enter_work(Work work, std::function<CUresult()> again) {
     driver_.again_ = std::move(again);
-    recorder_.begin(driver_, std::move(launches));
+    recorder_.begin(driver_, std::move(work));
+}
+
+// Memory of the host that the driver does not know is no part of a capsule: what is copied from
+// there is taken now, and what is copied to there is nobody's. False: the latter.
+bool Injection::take_host_bytes(Move& move, std::span<const Range> scratch) {
+    const auto known = [&](uint64_t address) {
+        return std::ranges::any_of(scratch,
+                                   [&](const Range& r) { return address - r.address < r.bytes; }) ||
+               driver_.range_of(address);
+    };
+    if (!known(move.to)) return false;
+    if (!move.bytes.empty() || known(move.from)) return true;
+    move.bytes.resize(move.width * move.height * move.depth);
+    std::byte* to = move.bytes.data();
+    for (uint64_t z = 0; z < move.depth; ++z)
+        for (uint64_t y = 0; y < move.height; ++y, to += move.width)
+            read_host(move.from + z * move.from_slice + y * move.from_row, {to, move.width});
+    move.from = 0;
+    move.from_row = move.width;
+    move.from_slice = move.width * move.height;
+    return true;
 }
 
 void Injection::enter_graph(CUgraphExec exec, CUstream stream) {
-    const auto found = graphs_.find(exec);
-    if (found == graphs_.end()) return;
-    size_t count = 0;
-    check(cuGraphGetNodes(found->second.graph, nullptr, &count), "the graph");
-    std::vector<CUgraphNode> handles(count);
-    check(cuGraphGetNodes(found->second.graph, handles.data(), &count), "the graph");
-    std::vector<GraphNode> nodes(count);
-    for (size_t i = 0; i < count; ++i) {
-        CUgraphNodeType type{};
-        check(cuGraphNodeGetType(handles[i], &type), "the graph");
-        nodes[i].kind = type == CU_GRAPH_NODE_TYPE_KERNEL  ? GraphNode::Kind::kernel
-                        : type == CU_GRAPH_NODE_TYPE_EMPTY ? GraphNode::Kind::empty
-                                                           : GraphNode::Kind::other;
-        size_t needs = 0;
-        check(cuGraphNodeGetDependencies(handles[i], nullptr, nullptr, &needs), "the graph");
-        std::vector<CUgraphNode> of(needs);
-        std::vector<CUgraphEdgeData> edges(needs);
-        if (needs)
-            check(cuGraphNodeGetDependencies(handles[i], of.data(), edges.data(), &needs),
-                  "the graph");
-        for (CUgraphNode node : of)
-            nodes[i].needs.push_back(
-                static_cast<size_t>(std::ranges::find(handles, node) - handles.begin()));
-    }
-    std::vector<Launch> launches;
+    const auto* const graph = graphs_.find(exec);
+    if (!graph) throw Failure("it was not seen being made");
+    std::vector<GraphNode> nodes;
+    for (const CudaGraphNode& node : *graph) nodes.push_back(node.node);
+    Work work;
     bool wanted = false;
+    std::string first;
     for (const size_t i : order_of(nodes)) {
-        if (nodes[i].kind != GraphNode::Kind::kernel) continue;
-        const CUgraphNode node = handles[i];
-        CUDA_KERNEL_NODE_PARAMS p{};
-        check(cuGraphKernelNodeGetParams(node, &p), "a kernel of the graph");
-        CUlaunchConfig config{};
-        config.gridDimX = p.gridDimX, config.gridDimY = p.gridDimY, config.gridDimZ = p.gridDimZ;
-        config.blockDimX = p.blockDimX, config.blockDimY = p.blockDimY;
-        config.blockDimZ = p.blockDimZ, config.sharedMemBytes = p.sharedMemBytes;
-        const CUfunction f = function_of(p.func ? p.func : reinterpret_cast<CUfunction>(p.kern));
-        launches.push_back(describe(f, config, p.kernelParams, p.extra));
-        CUlaunchAttributeValue value{};
-        if (cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value) ==
-                CUDA_SUCCESS &&
-            value.clusterDim.x)
-            launches.back().cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
-        if (cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value) ==
-            CUDA_SUCCESS)
-            launches.back().cooperative = value.cooperative;
-        wanted |= recorder_.wanted(launches.back().kernel);
+        const CudaGraphNode& node = (*graph)[i];
+        if (!node.enabled) continue;
+        if (node.scratch) work.scratch.push_back(*node.scratch);
+        work.host_functions |= node.node.kind == GraphNode::Kind::host;
+        if (node.node.kind != GraphNode::Kind::kernel && node.node.kind != GraphNode::Kind::move)
+            continue;
+        work.launches.push_back(node.launch);
+        if (node.launch.move) continue;
+        place(work.launches.back());
+        if (first.empty()) first = node.launch.kernel;
+        wanted |= recorder_.wanted(work.launches.back());
     }
     if (!wanted) return;
-    if (const std::string why = refusal_of(nodes, found->second.updated); !why.empty())
-        return recorder_.refuse(launches.front().kernel, why);
-    enter_launch(std::move(launches), [=] { return cuGraphLaunch(exec, stream); });
+    if (const std::string why = refusal_of(nodes); !why.empty())
+        return recorder_.refuse(first, why);
+    std::erase_if(work.launches,
+                  [&](Launch& l) { return l.move && !take_host_bytes(*l.move, work.scratch); });
+    enter_work(std::move(work), [=] { return cuGraphLaunch(exec, stream); });
 }
 
 void Injection::enter(CUpti_CallbackId id, const void* params) {
@@ -214,12 +172,14 @@ void Injection::enter(CUpti_CallbackId id, const void* params) {
         const char* name = nullptr;
         check(cuFuncGetName(&name, f), "its name");
         kernel = name;
-        if (!recorder_.wanted(kernel)) return;
-        std::vector<Launch> launches{describe(f, config, p, extra)};
-        enter_launch(std::move(launches), std::move(again));
+        Work work;
+        work.launches.push_back(launch_of(f, config, p, extra));
+        place(work.launches.back());
+        if (!recorder_.wanted(work.launches.back())) return;
+        enter_work(std::move(work), std::move(again));
     };
     // What a stream records runs when its graph is launched.
-    if (capturing_ > 0) return;
+    if (capturing_ > 0 || recorder_.is_broken(driver_)) return;
     try {
         switch (id) {
             case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
@@ -268,13 +228,20 @@ void Injection::enter(CUpti_CallbackId id, const void* params) {
             }
         }
     } catch (const std::exception& e) {
-        recorder_.refuse(kernel, e.what());
+        recorder_.failed(driver_, kernel, e);
     }
 }
 
-// Allocations, textures and graphs, behind the calls that make and end them.
+// Modules, allocations and textures, after the calls that make and end them.
 void Injection::note(CUpti_CallbackId id, const void* params) {
     const auto made = [&](const CUdeviceptr* at) { driver_.allocations_.insert(*at); };
+    const auto made_host = [&](void* at) {
+        driver_.allocations_.insert(reinterpret_cast<uint64_t>(at));
+    };
+    const auto gone = [&](uint64_t at) {
+        driver_.allocations_.erase(at);
+        driver_.shared_.erase(at);
+    };
     switch (id) {
         // Modules are loaded when they are first used.
         case CUPTI_DRIVER_TRACE_CBID_cuModuleLoad:
@@ -305,18 +272,61 @@ void Injection::note(CUpti_CallbackId id, const void* params) {
         case CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged:
             return made(static_cast<const cuMemAllocManaged_params*>(params)->dptr);
         case CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync:
+        case CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync_ptsz:
             return made(static_cast<const cuMemAllocAsync_params*>(params)->dptr);
         case CUPTI_DRIVER_TRACE_CBID_cuMemAllocFromPoolAsync:
+        case CUPTI_DRIVER_TRACE_CBID_cuMemAllocFromPoolAsync_ptsz:
             return made(static_cast<const cuMemAllocFromPoolAsync_params*>(params)->dptr);
+        case CUPTI_DRIVER_TRACE_CBID_cuMemAllocHost_v2:
+            return made_host(*static_cast<const cuMemAllocHost_v2_params*>(params)->pp);
+        case CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc:
+            return made_host(*static_cast<const cuMemHostAlloc_params*>(params)->pp);
+        case CUPTI_DRIVER_TRACE_CBID_cuMemHostRegister_v2:
+            return made_host(static_cast<const cuMemHostRegister_v2_params*>(params)->p);
+        case CUPTI_DRIVER_TRACE_CBID_cuMemMap: {
+            const auto& p = *static_cast<const cuMemMap_params*>(params);
+            driver_.allocations_.insert(p.ptr);
+            mapped_[p.handle] = p.ptr;
+            if (imported_.contains(p.handle)) driver_.shared_.insert(p.ptr);
+            return;
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuMemImportFromShareableHandle:
+            imported_.insert(
+                *static_cast<const cuMemImportFromShareableHandle_params*>(params)->handle);
+            return;
+        case CUPTI_DRIVER_TRACE_CBID_cuMemExportToShareableHandle: {
+            const auto& p = *static_cast<const cuMemExportToShareableHandle_params*>(params);
+            imported_.insert(p.handle);
+            if (const auto at = mapped_.find(p.handle); at != mapped_.end())
+                driver_.shared_.insert(at->second);
+            return;
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuIpcOpenMemHandle_v2: {
+            const auto& p = *static_cast<const cuIpcOpenMemHandle_v2_params*>(params);
+            driver_.allocations_.insert(*p.pdptr);
+            driver_.shared_.insert(*p.pdptr);
+            return;
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuIpcGetMemHandle:
+            driver_.shared_.insert(static_cast<const cuIpcGetMemHandle_params*>(params)->dptr);
+            return;
+        case CUPTI_DRIVER_TRACE_CBID_cuMemUnmap:
+            return gone(static_cast<const cuMemUnmap_params*>(params)->ptr);
+        case CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost:
+            return gone(
+                reinterpret_cast<uint64_t>(static_cast<const cuMemFreeHost_params*>(params)->p));
+        case CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister:
+            return gone(reinterpret_cast<uint64_t>(
+                static_cast<const cuMemHostUnregister_params*>(params)->p));
         case CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2:
-            driver_.allocations_.erase(static_cast<const cuMemFree_v2_params*>(params)->dptr);
-            return;
+            return gone(static_cast<const cuMemFree_v2_params*>(params)->dptr);
         case CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync:
-            driver_.allocations_.erase(static_cast<const cuMemFreeAsync_params*>(params)->dptr);
-            return;
+        case CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync_ptsz:
+            return gone(static_cast<const cuMemFreeAsync_params*>(params)->dptr);
         case CUPTI_DRIVER_TRACE_CBID_cuTexObjectCreate: {
             const auto& p = *static_cast<const cuTexObjectCreate_params*>(params);
-            driver_.textures_[*p.pTexObject] = {*p.pResDesc, *p.pTexDesc, false};
+            driver_.textures_[*p.pTexObject] = {*p.pResDesc, *p.pTexDesc, false,
+                                                p.pResViewDesc != nullptr};
             return;
         }
         case CUPTI_DRIVER_TRACE_CBID_cuTexObjectDestroy:
@@ -325,44 +335,62 @@ void Injection::note(CUpti_CallbackId id, const void* params) {
             return;
         case CUPTI_DRIVER_TRACE_CBID_cuSurfObjectCreate: {
             const auto& p = *static_cast<const cuSurfObjectCreate_params*>(params);
-            driver_.textures_[*p.pSurfObject] = {*p.pResDesc, {}, true};
+            driver_.textures_[*p.pSurfObject] = {*p.pResDesc, {}, true, false};
             return;
         }
         case CUPTI_DRIVER_TRACE_CBID_cuSurfObjectDestroy:
             driver_.textures_.erase(
                 static_cast<const cuSurfObjectDestroy_params*>(params)->surfObject);
             return;
+        default:
+            note_graph(id, params);
+    }
+}
+
+void Injection::note_graph(CUpti_CallbackId id, const void* params) {
+    switch (id) {
         case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2: {
             const auto& p = *static_cast<const cuGraphInstantiate_v2_params*>(params);
-            cuGraphClone(&graphs_[*p.phGraphExec].graph, p.hGraph);
-            return;
+            return graphs_.made(*p.phGraphExec, p.hGraph);
         }
         case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags: {
             const auto& p = *static_cast<const cuGraphInstantiateWithFlags_params*>(params);
-            cuGraphClone(&graphs_[*p.phGraphExec].graph, p.hGraph);
-            return;
+            return graphs_.made(*p.phGraphExec, p.hGraph);
         }
-        case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams: {
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams:
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz: {
             const auto& p = *static_cast<const cuGraphInstantiateWithParams_params*>(params);
-            cuGraphClone(&graphs_[*p.phGraphExec].graph, p.hGraph);
-            return;
+            return graphs_.made(*p.phGraphExec, p.hGraph);
         }
-        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy: {
-            const auto found =
-                graphs_.find(static_cast<const cuGraphExecDestroy_params*>(params)->hGraphExec);
-            if (found == graphs_.end()) return;
-            cuGraphDestroy(found->second.graph);
-            graphs_.erase(found);
-            return;
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2: {
+            const auto& p = *static_cast<const cuGraphExecUpdate_v2_params*>(params);
+            return graphs_.made(p.hGraphExec, p.hGraph);
         }
-        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2:
-        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2:
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy:
+            return graphs_.gone(static_cast<const cuGraphExecDestroy_params*>(params)->hGraphExec);
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled: {
+            const auto& p = *static_cast<const cuGraphNodeSetEnabled_params*>(params);
+            return graphs_.set_enabled(p.hGraphExec, p.hNode, p.isEnabled);
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2: {
+            const auto& p = *static_cast<const cuGraphExecKernelNodeSetParams_v2_params*>(params);
+            return graphs_.set_kernel(p.hGraphExec, p.hNode, *p.nodeParams);
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemcpyNodeSetParams: {
+            const auto& p = *static_cast<const cuGraphExecMemcpyNodeSetParams_params*>(params);
+            return graphs_.set_copy(p.hGraphExec, p.hNode, *p.copyParams);
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemsetNodeSetParams: {
+            const auto& p = *static_cast<const cuGraphExecMemsetNodeSetParams_params*>(params);
+            return graphs_.set_fill(p.hGraphExec, p.hNode, *p.memsetParams);
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams: {
+            const auto& p = *static_cast<const cuGraphExecChildGraphNodeSetParams_params*>(params);
+            return graphs_.set_child(p.hGraphExec, p.hNode, p.childGraph);
+        }
         case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams: {
-            // The executable graph is the first parameter of each.
-            const auto exec = *static_cast<const CUgraphExec*>(params);
-            if (const auto found = graphs_.find(exec); found != graphs_.end())
-                found->second.updated = true;
-            return;
+            const auto& p = *static_cast<const cuGraphExecNodeSetParams_params*>(params);
+            return graphs_.set_any(p.hGraphExec, p.hNode, *p.nodeParams);
         }
         default:
             return;

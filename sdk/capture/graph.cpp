@@ -22,11 +22,9 @@ std::vector<size_t> order_of(std::span<const GraphNode> nodes) {
     return order;
 }
 
-std::string refusal_of(std::span<const GraphNode> nodes, bool updated) {
-    if (std::ranges::any_of(
-            nodes, [](const GraphNode& node) { return node.kind == GraphNode::Kind::other; }))
-        return "its graph has a node that is no kernel";
-    return updated ? "its graph was changed after it was made" : "";
+std::string refusal_of(std::span<const GraphNode> nodes) {
+    const auto other = std::ranges::find(nodes, GraphNode::Kind::other, &GraphNode::kind);
+    return other == nodes.end() ? "" : "its graph has " + other->what;
 }
 
 }  // namespace sassemu::capture

@@ -57,16 +57,22 @@ Options read_options(std::string_view text) {
             o.max_bytes = number(key, value);
         else if (key == "repeat")
             o.repeat = static_cast<uint32_t>(std::min<uint64_t>(number(key, value), 100));
+        else if (key == "window")
+            o.window = number(key, value);
+        else if (key == "wait")
+            o.wait = number(key, value);
         else if (key == "all")
             o.all = flag(key, value);
+        else if (key == "round")
+            o.round = flag(key, value);
         else if (key == "verbose")
             o.verbose = flag(key, value);
         else if (!key.empty())
             throw Failure("SASSEMU_CAPTURE has no '" + std::string(key) +
                           "' (dir, kernel, first, step, count, per-kernel, max-bytes, repeat, "
-                          "all, verbose)");
+                          "window, wait, all, round, verbose)");
     }
-    if (!o.step || !o.repeat) throw Failure("step and repeat are at least 1");
+    if (!o.step || !o.repeat || !o.wait) throw Failure("step, repeat and wait are at least 1");
     if (o.directory.empty()) throw Failure("dir is empty");
     return o;
 }

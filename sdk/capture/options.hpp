@@ -15,6 +15,15 @@ struct Failure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// A kernel has failed: nothing of its context can be captured any more.
+struct Broken : Failure {
+    using Failure::Failure;
+};
+// A launch that waits for one that comes later, or never ends.
+struct Stuck : Failure {
+    using Failure::Failure;
+};
+
 struct Options {
     std::string directory = "capsules";
     std::string kernel =
@@ -24,8 +33,11 @@ struct Options {
     uint64_t count = 1;       // so many capsules; 0: no end
     uint64_t per_kernel = 0;  // at most so many of one kernel; 0: no end
     uint64_t max_bytes = uint64_t{1} << 30;  // of the memory of one capsule
+    uint64_t window = uint64_t{16} << 20;    // of a larger allocation, so much around each pointer
     uint32_t repeat = 1;  // a launch is run so often; what differs between the runs is not compared
+    uint64_t wait = 30;   // seconds that a launch may take
     bool all = false;     // all allocations, not only those that can be reached
+    bool round = false;   // allocations end where the driver's do: at a multiple of 512 bytes
     bool verbose = false;
 };
 

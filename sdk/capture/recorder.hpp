@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,17 +20,22 @@ class Recorder {
     Recorder(Options options, std::string program, std::function<void(const std::string&)> say)
         : options_(std::move(options)), program_(std::move(program)), say_(std::move(say)) {}
 
-    // Whether a launch of the kernel would be captured; counts it.
-    bool wanted(const std::string& kernel);
+    // Whether a launch would be captured; counts it.
+    bool wanted(const Launch& launch);
     // Before it, and behind it. Neither throws; a launch that cannot be captured is said and
     // forgotten.
-    void begin(Driver& driver, std::vector<Launch> launches) noexcept;
+    void begin(Driver& driver, Work work) noexcept;
     void end(Driver& driver, bool launched) noexcept;
     void refuse(const std::string& kernel, const std::string& why) noexcept;
+    // The same, of what was thrown: said once of a context that is broken and of a kernel that does
+    // not end.
+    void failed(Driver& driver, const std::string& kernel, const std::exception& how) noexcept;
+    bool is_broken(Driver& driver) const { return broken_.contains(driver.context()); }
 
   private:
     struct Under {
-        std::vector<Launch> launches;  // several: of a graph
+        Work work;
+        std::string kernel;  // the first
         std::unique_ptr<Memory> memory;
     };
 
@@ -37,7 +43,9 @@ class Recorder {
     const std::string program_;
     const std::function<void(const std::string&)> say_;
     uint64_t seen_ = 0, index_ = 0, capsules_ = 0;
-    std::map<std::string, uint64_t> of_kernel_;
+    std::map<std::pair<std::string, uint64_t>, uint64_t> of_kernel_;  // and hash of its image
+    std::set<uint64_t> broken_;                                       // contexts
+    std::set<std::string> stuck_;                                     // kernels that did not end
     std::unique_ptr<Under> under_;
 };
 

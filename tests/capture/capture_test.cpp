@@ -12,11 +12,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "emu/gpu.hpp"
 #include "emu/plan/run_plan.hpp"
 #include "sdk/capture/graph.hpp"
 #include "sdk/capture/image.hpp"
 #include "sdk/capture/recorder.hpp"
+#include "tests/capture/emulated_driver.hpp"
 
 namespace {
 
@@ -24,31 +24,13 @@ namespace fs = std::filesystem;
 using namespace sassemu;
 using capture::Failure;
 
-std::vector<std::byte> file_bytes(const fs::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    const std::string text(std::istreambuf_iterator<char>(in), {});
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
-}
-
-template <class T>
-T require(Result<T> result) {
-    if (!result) throw std::runtime_error(result.error().message());
-    return std::move(result).value();
-}
-
-// The program that is captured, and its GPU.
-class Program : public capture::Driver {
+// The program that is captured.
+class Program : public EmulatedDriver {
   public:
-    Program() {
-        auto module = require(load_module_file(CAPTURE_DATA "/walk.cubin", {}));
-        module_ = std::make_shared<const Module>(std::move(module));
-        GpuOptions options;
-        options.device = require(device_profile("h100"));
-        gpu_ = require(Gpu::create(options));
-        id_ = require(gpu_->load(
-            module_,
-            {{"head", 0x7f2a40000b00}, {"total", 0x7f2a40000a00}, {"factor", 0x7f2a50000100}}));
+    Program()
+        : EmulatedDriver(
+              CAPTURE_DATA "/walk.cubin",
+              {{"head", 0x7f2a40000b00}, {"total", 0x7f2a40000a00}, {"factor", 0x7f2a50000100}}) {
         for (uint64_t& node : nodes_) node = allocate(16);
         out_ = allocate(32 * 4);
         texels_ = allocate(32 * 4);
@@ -61,77 +43,38 @@ class Program : public capture::Driver {
         put(where_, {variable({}, "total")->address, far_});
         for (unsigned i = 0; i < 32; ++i) {
             const uint32_t texel = 100 * i;
-            require(gpu_->write(texels_ + 4 * i, std::as_bytes(std::span(&texel, 1))));
+            require(gpu().write(texels_ + 4 * i, std::as_bytes(std::span(&texel, 1))));
         }
         TextureDesc desc;
         desc.address = texels_;
         desc.width = 32;
         desc.format = TextureFormat::u32;
         desc.linear_memory = true;
-        require(gpu_->create_texture(desc, handle));
+        require(gpu().create_texture(desc, handle));
     }
 
     capture::Launch launch() const {
-        capture::Launch l;
-        l.kernel = "walk";
-        l.block = {32, 1, 1};
-        for (const uint64_t value : {nodes_[0], out_, handle, where_ + 8}) {
-            const auto bytes = std::as_bytes(std::span(&value, 1));
-            l.parameters.insert(l.parameters.end(), bytes.begin(), bytes.end());
-        }
-        l.image = &image_;
-        return l;
+        return EmulatedDriver::launch("walk", 32, {nodes_[0], out_, handle, where_ + 8});
     }
     // As the program does it, with a recorder around it.
     void run(capture::Recorder& recorder) {
-        if (!recorder.wanted("walk")) return launch_again();
-        recorder.begin(*this, {launch()});
+        if (!recorder.wanted(launch())) return launch_again();
+        recorder.begin(*this, {{launch()}, {}, false});
         launch_again();
         recorder.end(*this, true);
     }
 
     void launch_again() override {
-        LaunchRequest request;
-        request.module = id_;
-        request.kernel = "walk";
-        request.grid = {1, 1, 1};
-        request.block = {32, 1, 1};
-        request.params = launch().parameters;
-        const LaunchResult result = require(gpu_->launch(request));
-        ASSERT_EQ(result.status, LaunchStatus::ok)
-            << result.message << (result.fault ? result.fault->report() : "");
+        perform(launch());
         ++launches;
         if (chance) {
             const uint32_t value = launches;
-            require(gpu_->write(far_, std::as_bytes(std::span(&value, 1))));
+            require(gpu().write(far_, std::as_bytes(std::span(&value, 1))));
         }
-    }
-    void synchronize() override {}
-    std::optional<capture::Range> range_of(uint64_t address) override {
-        for (const auto& [start, bytes] : memory_)
-            if (address >= start && address - start < bytes) return capture::Range{start, bytes};
-        for (const char* name : {"head", "total", "factor"})
-            if (const capture::Range at = *variable({}, name);
-                address >= at.address && address - at.address < at.bytes)
-                return at;
-        return {};
-    }
-    std::vector<uint64_t> allocations() override {
-        std::vector<uint64_t> all;
-        for (const auto& [start, bytes] : memory_) all.push_back(start);
-        return all;
     }
     void read(const capture::Range& from, std::span<std::byte> out) override {
         if (from.address == freed) throw Failure("reading its memory: CUDA_ERROR_INVALID_VALUE");
-        require(gpu_->read(from.address, out));
-    }
-    void write(const capture::Range& to, std::span<const std::byte> bytes) override {
-        require(gpu_->write(to.address, bytes));
-    }
-    std::optional<capture::Range> variable(const capture::Launch&,
-                                           const std::string& name) override {
-        const Gpu::Symbol at = require(gpu_->symbol(id_, name));
-        return capture::Range{at.address, at.bytes};
+        EmulatedDriver::read(from, out);
     }
     std::optional<capture::TextureObject> texture(uint64_t which) override {
         if (which != handle) return {};
@@ -143,17 +86,6 @@ class Program : public capture::Driver {
         t.linear = true;
         return t;
     }
-    capture::Device device() override {
-        return {"a test", 13000, {{"sms", 132}}, {{"stack", 1024}}};
-    }
-
-    static void require(Result<void> done) {
-        if (!done) throw std::runtime_error(done.error().message());
-    }
-    template <class T>
-    static T require(Result<T> result) {
-        return ::require(std::move(result));
-    }
 
     static constexpr uint64_t handle = 0x100003;
     uint64_t freed = 0;
@@ -163,21 +95,7 @@ class Program : public capture::Driver {
     uint64_t out() const { return out_; }
 
   private:
-    uint64_t allocate(uint64_t bytes) {
-        const uint64_t at = next_ += 0x1000;  // several in a page, none at its beginning
-        memory_[at] = bytes;
-        return require(gpu_->allocate(bytes, "memory", at));
-    }
-    void put(uint64_t address, std::vector<uint64_t> words) {
-        require(gpu_->write(address, std::as_bytes(std::span(words))));
-    }
-
-    const capture::Image image_{file_bytes(fs::path(CAPTURE_DATA) / "walk.cubin")};
-    std::shared_ptr<const Module> module_;
-    std::unique_ptr<Gpu> gpu_;
-    ModuleId id_ = 0;
-    std::map<uint64_t, uint64_t> memory_;
-    uint64_t next_ = 0x7f2a60000200, nodes_[4] = {}, out_ = 0, texels_ = 0, where_ = 0, far_ = 0;
+    uint64_t nodes_[4] = {}, out_ = 0, texels_ = 0, where_ = 0, far_ = 0;
 };
 
 class Capture : public testing::Test {
@@ -260,7 +178,9 @@ TEST_F(Capture, SelectsByNameAndNumber) {
     auto recorder = this->recorder(",kernel=w?lk,first=1,step=2,count=2");
     for (int i = 0; i < 8; ++i) program.run(recorder);
     EXPECT_EQ(names(), (std::vector<std::string>{"000001-walk", "000003-walk"}));
-    EXPECT_FALSE(recorder.wanted("_Z4walkv"));
+    capture::Launch other = program.launch();
+    other.kernel = "_Z4walkv";
+    EXPECT_FALSE(recorder.wanted(other));
     EXPECT_TRUE(capture::matches(capture::read_options("kernel=walk(int)"), "_Z4walki"));
     EXPECT_TRUE(capture::matches(capture::read_options("kernel=wal"), "walk"));
     EXPECT_FALSE(capture::matches(capture::read_options("kernel=wal?"), "walking"));
@@ -275,8 +195,8 @@ TEST_F(Capture, NothingHalfDoneStays) {
     // Freed under the launch.
     {
         auto recorder = this->recorder();
-        recorder.wanted("walk");
-        recorder.begin(program, {program.launch()});
+        recorder.wanted(program.launch());
+        recorder.begin(program, {{program.launch()}, {}, false});
         program.launch_again();
         program.freed = program.out();
         recorder.end(program, true);
@@ -338,12 +258,12 @@ TEST_F(Capture, CapsulesThatAreDamagedOrNewerAreRefused) {
         return read ? std::string() : read.error().message();
     };
     EXPECT_NE(refused(text.substr(0, text.size() / 2)), "");
-    const size_t at = text.find("\"version\": 1");
+    const size_t at = text.find("\"version\": 2");
     ASSERT_NE(at, std::string::npos);
-    text.replace(at, 12, "\"version\": 2");
-    EXPECT_NE(refused(text).find("version 2"), std::string::npos) << refused(text);
+    text.replace(at, 12, "\"version\": 3");
+    EXPECT_NE(refused(text).find("version 3"), std::string::npos) << refused(text);
     // A memory file that is cut short.
-    text.replace(at, 12, "\"version\": 1");
+    text.replace(at, 12, "\"version\": 2");
     std::ofstream(plan) << text;
     fs::resize_file(directory_ / names().at(0) / "m3.bin", 3);
     EXPECT_FALSE(plan::run_plan(require(plan::read_plan_file(plan)), {}));
@@ -387,17 +307,19 @@ TEST(CaptureGraphs, KernelsComeBehindWhatTheyDependOn) {
     std::vector<GraphNode> nodes(5);  // 3 and 1, then 4 (empty), then 0 and 2
     nodes[0].needs = {4, 3};
     nodes[2].needs = {4};
-    nodes[4] = {GraphNode::Kind::empty, {1, 3}};
+    nodes[4] = {GraphNode::Kind::empty, {1, 3}, {}};
     const std::vector<size_t> order = capture::order_of(nodes);
     ASSERT_EQ(order.size(), nodes.size());
     const auto at = [&](size_t node) { return std::ranges::find(order, node) - order.begin(); };
     for (size_t i = 0; i < nodes.size(); ++i)
         for (const size_t before : nodes[i].needs)
             EXPECT_LT(at(before), at(i)) << before << " " << i;
-    EXPECT_EQ(capture::refusal_of(nodes, false), "");
-    EXPECT_EQ(capture::refusal_of(nodes, true), "its graph was changed after it was made");
-    nodes[2].kind = GraphNode::Kind::other;
-    EXPECT_EQ(capture::refusal_of(nodes, false), "its graph has a node that is no kernel");
+    EXPECT_EQ(capture::refusal_of(nodes), "");
+    nodes[0].kind = GraphNode::Kind::move;
+    nodes[1].kind = GraphNode::Kind::host;
+    EXPECT_EQ(capture::refusal_of(nodes), "");
+    nodes[2] = {GraphNode::Kind::other, {}, "a conditional node"};
+    EXPECT_EQ(capture::refusal_of(nodes), "its graph has a conditional node");
 }
 
 TEST(CaptureOptions, AreChecked) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captures launches of programs.py on a machine with a GPU and replays each capsule: is it bit-equal?
 
-    compare.py SASSEMU libsassemu_capture.so OUT [--per-kernel 4] [--count 250] [--seconds 300] [--jobs N] [--check-sync SECONDS] [PROGRAM...]
+    compare.py SASSEMU libsassemu_capture.so OUT [--per-kernel 4] [--count 250] [--seconds 300] [--jobs N] [--captures N] [--check-sync SECONDS] [PROGRAM...]
 
 Every launch is run three times on the GPU; buffers that held something else after some run are not compared. With --check-sync each is run
 under check-sync too, at most so many seconds. OUT gets results.tsv and check-sync.jsonl (a line as soon as it is known), from which page.py
@@ -28,6 +28,8 @@ KEPT_BYTES, ALL_KEPT_BYTES = 3 << 20, 64 << 20
 FINDING = ("kind", "as_commonly_relied_on", "count", "kernel", "order", "missing")
 ACCESS = ("does", "thread", "proxy", "space", "address", "bytes", "before", "after", "function", "pc", "sass", "file", "line")
 
+EVERY_LAUNCH = {"native_textures"}  # its launches differ by their textures, not by their kernels
+
 ORDERS = [["--threads", "4"]] * 3 + [["--plugin", "profile:memory=0", "--seed", hex(schedule << 56 | n)] for schedule in range(1, 5) for n in range(1, 5)]
 
 
@@ -39,7 +41,7 @@ def replay(sassemu, folder, limit):
     for module in plan["modules"]:
         with open(os.path.join(folder, module), "rb") as f:
             digest.update(f.read())
-    kernel = "+".join(launch["kernel"] for launch in plan["launches"])
+    kernel = "+".join(launch["kernel"] for launch in plan["launches"] if "kernel" in launch)
     row = [str(plan["capsule"]["launch"]), kernel, digest.hexdigest()[:12], "0"]
     everything = {**plan["buffers"], **plan.get("globals", {})}
     compared = sum("expect" in entry for entry in everything.values())
@@ -99,6 +101,8 @@ def listings(sassemu, folder, out):
         plan = json.load(f)
     with open(out, "w") as f:
         for launch in plan["launches"]:
+            if "kernel" not in launch:
+                continue
             module = plan["modules"][launch.get("module", 0)]
             subprocess.run([sassemu, "disasm", "--kernel", launch["kernel"], os.path.join(folder, module)], stdout=f, stderr=f)
 
@@ -111,9 +115,12 @@ def main():
     args.add_argument("--per-kernel", type=int, default=4)
     args.add_argument("--count", type=int, default=250)
     args.add_argument("--seconds", type=float, default=300)
+    args.add_argument("--repeat", type=int, default=3, help="runs of a launch on the GPU")
+    args.add_argument("--more", default="", help="more of SASSEMU_CAPTURE, as kernel=gemm,window=16M")
     args.add_argument("--limit", type=float, default=20)
     args.add_argument("--check-sync", type=float, metavar="SECONDS")
-    args.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2))
+    args.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="replays at once")
+    args.add_argument("--captures", type=int, default=4, help="programs at once")
     args.add_argument("programs", nargs="*")
     o = args.parse_intermixed_args()  # the programs may stand before or behind options
     end = time.monotonic() + o.seconds
@@ -162,7 +169,10 @@ def main():
     def capture(name):
         work = os.path.join(o.out, "work", name)
         env = dict(os.environ, CUDA_INJECTION64_PATH=os.path.abspath(o.library),
-                   SASSEMU_CAPTURE="dir=%s,count=%d,per-kernel=%d,repeat=3,max-bytes=256M" % (work, o.count, o.per_kernel))
+                   SASSEMU_CAPTURE="dir=%s,count=%d,per-kernel=%d,repeat=%d,max-bytes=256M,window=1M,%s"
+                   % (work, o.count, 0 if name in EVERY_LAUNCH else o.per_kernel, o.repeat, o.more))
+        if time.monotonic() > end - 30:
+            return "nothing: no time"
         with open(os.path.join(o.out, "logs", name + ".log"), "w") as log:
             process = subprocess.Popen([python, os.path.join(HERE, "programs.py"), name], env=env, stdout=log, stderr=log, start_new_session=True)
             done, ended = set(), None
@@ -175,12 +185,12 @@ def main():
                 if ended is not None:
                     return ended
                 ended = process.poll()
-                if ended is None and time.monotonic() > end - 15:
+                if ended is None and (len(done) >= o.count or time.monotonic() > end - 15):
                     os.killpg(process.pid, signal.SIGKILL)
-                    ended = "killed"
+                    ended = "%d capsules" % len(done)
                 time.sleep(0.2)
 
-    with concurrent.futures.ThreadPoolExecutor(4) as captures:
+    with concurrent.futures.ThreadPoolExecutor(o.captures) as captures:
         for name, ended in zip(names, captures.map(capture, names)):
             print(name, "ended with", ended, flush=True)
     replays.shutdown()

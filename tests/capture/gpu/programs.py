@@ -5,12 +5,20 @@
     programs.py NAME        runs one program
     programs.py             lists them
 
+SASSEMU_PROGRAM_SECONDS: about how long those run that could go on for minutes (default: 60).
+
 Floating-point inputs have NaN payloads, infinities and subnormals among them (bits()); sizes are small, since every launch is replayed on
 a CPU. More of such inputs: special.py. Needs what the program imports: PyTorch with Triton, CuPy, JAX.
 """
 import os
 import sys
 
+import arrays
+import generated
+import native
+import networks
+import npp
+import ops
 import special
 
 PROGRAMS = {}
@@ -404,8 +412,9 @@ def jax_programs():
     jax.random.permutation(key, 1000).block_until_ready(), jnp.argsort(x.ravel()).block_until_ready(), jnp.unique(x.astype(int)).block_until_ready()
 
 
-for of_special in (special.torch_sort_special, special.cupy_sort_special, special.torch_attention_special):
-    program(of_special)
+for other in (special.torch_sort_special, special.cupy_sort_special, special.torch_attention_special, *networks.PROGRAMS, *generated.PROGRAMS, *arrays.PROGRAMS, *ops.programs(),
+              *npp.programs(), *native.programs()):
+    program(other)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ class Reason(typing.NamedTuple):
 
 
 HEAP = "addresses that the GPU's malloc gave; capsules hold nothing of the device heap"
+SUMS = "floats are added by atomic instructions: their order decides the last bits"
+WINDOW = "its capsule has a part of an arena only (window=), and the kernel reaches more: the fault says so"
 ONE_VALUE = "by the letter: racing writes of one value by one instruction"
 
 REASONS = [
@@ -34,6 +36,18 @@ REASONS = [
     Reason("differs, equal in another order", "*gatherMedian*", "several warps store different indices of equal elements (a defect, below): the GPU's last was another warp's"),
     Reason("differs", "*laed2_par*", "what differs comes of shared memory that nobody has written, which held something else on the GPU; another run of the same program was equal"),
     Reason("equal in another order", "*AttentionBackwardKernel*", "key blocks of a head add to one gradient in the order in which they get a lock"),
+    *(Reason("differs, equal in another order", kernel, SUMS) for kernel in (
+        "*cusparse*coomm_alg*", "*cusparse*csrmm_alg2*", "*cusparse*csrmv_v3*", "*cusparse*coomv*", "*UpSampleBilinear2d*backward*", "*UpSample*", "*cudnn*dgrad_engine*",
+        "*_scatter_gather_elementwise_kernel*")),
+    Reason("differs", "*cusparse*find_colors_kernel*", "colours are handed out in the order in which atomic counters are asked"),
+    Reason("fault", "*RedzoneAllocatorKernel*", WINDOW),
+    Reason("fault", "*", WINDOW, program="torchaudio_transforms"),
+    Reason("fault", "sm90_xmma_gemm_f64f64_*", WINDOW, program="jax_*"),
+    Reason("differs", "cupyx_scipy_ndimage_label_connect", "its threads race (a defect, below): the GPU's order was another"),
+    Reason("differs", "*convert_CsrToCoo_kernel*", "the program's own fault, mended since: rows that were not sorted, so that several threads stored to one place"),
+    Reason("fault", "*cub*transform_kernel*", "it reads beyond a small allocation, within the 512 bytes that the driver gives: round=1"),
+    Reason("limit", "*", "it is too long for the time limit of a replay"),
+    Reason("not replayed", "*", "the time of the run was over"),
     # Findings of check-sync
     Reason("data-race (letter)", "*binary_search_lb*", ONE_VALUE),
     Reason("data-race (letter)", "*getrf_wo_pivot*", ONE_VALUE),
