@@ -173,6 +173,7 @@ void leave_for_later(Warp& w, uint32_t lanes) {
     }
     c.left[c.left_count++] = static_cast<uint8_t>(std::countr_zero(lanes));
     c.top_is_whole = true;
+    c.in_turn = Convergence::none;
 }
 
 }  // namespace
@@ -198,7 +199,6 @@ void keep_turn(Warp& w, const Op* jump, uint32_t lanes) {
     p.since = w.path().since;
     p.end = jump;
     p.want = lanes;
-    p.in_turn = true;
     w.convergence.in_turn = static_cast<uint8_t>(std::countr_zero(lanes));
 }
 
@@ -213,8 +213,9 @@ bool pick(Warp& w, uint32_t left_by) {
     uint32_t chosen = nobody;
     if (c.in_turn != Convergence::none) {
         chosen = path_of(w, std::exchange(c.in_turn, Convergence::none));
-        if (chosen != nobody && w.paths[chosen].in_turn) {
+        if (chosen != nobody && is_next(w.paths[chosen])) {
             w.current = static_cast<uint8_t>(chosen);
+            w.path().in_turn = true;
             return true;
         }
         chosen = nobody;

@@ -60,6 +60,7 @@ class Sim:
         s.stack.append(low(mask))
         s.masks[low(mask)] = mask
         s.whole = True
+        s.pending = 0
 
     def select(s, own=0, left=None):
         """Another group runs: those that run wait, gave way (own), or have exited (the lowest of them was `left`)."""
@@ -203,6 +204,8 @@ class Sim:
             for lane in bits(A):
                 targets[s.get(20, lane)] = targets.get(s.get(20, lane), 0) | 1 << lane
             return s.jump(targets, A, pc)
+        if kind == "switch":
+            return s.jump({s.labels[to]: m & A for m, to in o[0] if m & A}, A, pc)
         if kind == "bsync":
             return s.bsync(o[0], A, pc)
         if kind == "break":

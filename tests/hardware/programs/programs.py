@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Random programs (generate.py), compiled, compared, packed.
-  programs.py make FIRST END ARCH DIRECTORY      PTX and cubins of the seeds, and DIRECTORY/list (needs ptxas 13.0)
+  programs.py make FIRST END ARCH DIRECTORY [divided]    PTX and cubins of the seeds, and DIRECTORY/list (needs ptxas 13.0); divided: of divided.py
   programs.py compare LIST ONE OTHER             the programs whose outputs differ: results of record (all of ONE.*) and emulate
   programs.py table LIST ONE OTHER [LIST ...]    the same of several lists as a table by kind (docs/figures.md)
   programs.py orders LIST DIRECTORY SASSEMU RESULT...    how many outcomes programs have in several orders: results of emulate with seed=0, 1, ...
@@ -17,20 +17,22 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import divided
 import generate
 
 
-def make(first, end, arch, directory):
+def make(first, end, arch, directory, kind=None):
     os.makedirs(directory, exist_ok=True)
+    draw = divided if kind == "divided" else generate
 
     def one(seed):
-        if generate.level(seed) > int("".join(c for c in arch if c.isdigit())):
+        if draw.level(seed) > int("".join(c for c in arch if c.isdigit())):
             return None
-        text, grid, block = generate.program(seed, arch)
+        text, grid, block = draw.program(seed, arch)
         name = f"{directory}/{seed}"
         with open(name + ".ptx", "w") as f:
             f.write(text)
-        done = subprocess.run(["ptxas", "-arch=" + arch, f"-O{generate.optimisation(seed)}", name + ".ptx", "-o", name + ".cubin"],
+        done = subprocess.run(["ptxas", "-arch=" + arch, f"-O{draw.optimisation(seed)}", name + ".ptx", "-o", name + ".cubin"],
                               capture_output=True, text=True)
         if done.returncode:
             print(seed, done.stderr[:200], file=sys.stderr)
