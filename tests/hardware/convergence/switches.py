@@ -94,7 +94,7 @@ class Switches(gen.Gen):
 
 
 def all_programs():
-    return {f"s{shape}_{i}": Switches(i, shape).make() for shape in (0, 1) for i in range(300)}
+    return {f"s{shape}_{i}": Switches(i, shape).make() for shape in (0, 1) for i in range(150)}
 
 
 if __name__ == "__main__":
