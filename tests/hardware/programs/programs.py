@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random programs (generate.py), compiled, compared, packed.
   programs.py make FIRST END ARCH DIRECTORY [divided]    PTX and cubins of the seeds, and DIRECTORY/list (needs ptxas 13.0); divided: of divided.py
+  programs.py fresh FIRST END DIRECTORY RECORD EMULATE   for each release, on a machine with a GPU of sm_90: makes the programs of divided.py of seeds that nobody has
+                                                 run, runs them there (RECORD: record.cpp, built) and in the emulator (EMULATE: hardware-programs), and compares
   programs.py compare LIST ONE OTHER             the programs whose outputs differ: results of record (all of ONE.*) and emulate
   programs.py table LIST ONE OTHER [LIST ...]    the same of several lists as a table by kind (docs/figures.md)
   programs.py orders LIST DIRECTORY SASSEMU RESULT...    how many outcomes programs have in several orders: results of emulate with seed=0, 1, ...
@@ -43,6 +45,14 @@ def make(first, end, arch, directory, kind=None):
         lines = [x for x in pool.map(one, range(int(first), int(end))) if x]
     with open(directory + "/list", "w") as f:
         f.write("\n".join(lines) + "\n")
+
+
+def fresh(first, end, directory, record, emulate):
+    make(first, end, "sm_90", directory, "divided")
+    at = lambda name: f"{directory}/{name}"
+    subprocess.run([record, at("list"), directory, at("chip"), "6"], check=True)
+    subprocess.run([emulate, at("list"), directory, at("here")], check=True)
+    return compare(at("list"), at("chip"), at("here"))
 
 
 def results(path):
@@ -142,5 +152,5 @@ def pack(path, directory, result, out):
 
 
 if __name__ == "__main__":
-    command = {"make": make, "compare": compare, "table": table, "orders": orders, "across": across, "pack": pack}.get(sys.argv[1] if len(sys.argv) > 1 else "")
+    command = {"make": make, "fresh": fresh, "compare": compare, "table": table, "orders": orders, "across": across, "pack": pack}.get(sys.argv[1] if len(sys.argv) > 1 else "")
     sys.exit(command(*sys.argv[2:]) if command else __doc__)
