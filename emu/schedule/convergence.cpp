@@ -71,8 +71,8 @@ void tell_joined(Warp& w, const Op* bsync, uint32_t lanes) {
 }
 
 // It has its turn, or runs with others.
-void leave_turns(Warp& w, Path& p) {
-    if (!std::exchange(p.in_turn, false)) return;
+[[gnu::noinline]] void leave_turns(Warp& w, Path& p) {
+    p.in_turn = false;
     Convergence& c = w.convergence;
     const uint32_t lane = lowest(p.lanes);
     if (c.in_turn == lane) c.in_turn = static_cast<uint8_t>(next_in_turn(p));
@@ -230,13 +230,13 @@ void keep_turn(Warp& w, const Op* jump, uint32_t lanes) {
 
 bool take_turn(Warp& w) {
     Path& p = w.path();
-    const bool in_turn = p.in_turn;
+    if (!p.in_turn) return false;
     leave_turns(w, p);
-    return in_turn;
+    return true;
 }
 
 void remove(Warp& w, uint32_t index) {
-    leave_turns(w, w.paths[index]);
+    if (w.paths[index].in_turn) leave_turns(w, w.paths[index]);
     const uint32_t last = --w.paths_used;
     if (index != last) w.paths[index] = w.paths[last];
     if (w.current == last) w.current = static_cast<uint8_t>(index);
