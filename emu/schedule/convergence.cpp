@@ -43,6 +43,14 @@ bool is_waited_for(const Warp& w, const Path& p) {
            w.cta->launch->arch != 90;
 }
 
+uint32_t lowest(uint32_t lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); }
+
+// Lanes of a jump with several targets that have not had their turn are a list from
+// Convergence::in_turn on, the last ones first. Each path there keeps how many sides had been left
+// at branches before it, whose turn comes later, and the lowest lane of the next in the list.
+uint8_t& sides_below(Path& p) { return p.barrier; }
+uint32_t& next_in_turn(Path& p) { return p.watch; }
+
 uint32_t path_of(const Warp& w, uint32_t lane) {
     for (uint32_t k = 0; k < w.paths_used; ++k)
         if (w.paths[k].lanes >> lane & 1) return k;
@@ -62,14 +70,25 @@ void tell_joined(Warp& w, const Op* bsync, uint32_t lanes) {
     if (Hooks* hooks = engine(w).hooks()) events::warp_joins(*hooks, w, bsync, lanes);
 }
 
+// It has its turn, or runs with others.
+[[gnu::noinline]] void leave_turns(Warp& w, Path& p) {
+    p.in_turn = false;
+    Convergence& c = w.convergence;
+    const uint32_t lane = lowest(p.lanes);
+    if (c.in_turn == lane) c.in_turn = static_cast<uint8_t>(next_in_turn(p));
+    for (uint32_t k = 0; k < w.paths_used; ++k)
+        if (Path& q = w.paths[k]; q.in_turn && next_in_turn(q) == lane)
+            next_in_turn(q) = next_in_turn(p);
+}
+
 // The path with the lowest lane of those that are not aside.
 uint32_t first_ready(const Warp& w) {
-    uint32_t chosen = nobody, lowest = 32;
+    uint32_t chosen = nobody, least = 32;
     for (uint32_t k = 0; k < w.paths_used; ++k) {
-        const auto lane = static_cast<uint32_t>(std::countr_zero(w.paths[k].lanes));
-        if (!is_next(w.paths[k]) || lane >= lowest) continue;
+        const auto lane = lowest(w.paths[k].lanes);
+        if (!is_next(w.paths[k]) || lane >= least) continue;
         chosen = k;
-        lowest = lane;
+        least = lane;
     }
     return chosen;
 }
@@ -90,7 +109,7 @@ uint32_t oldest(const Warp& w, uint32_t left) {
         const Path& p = w.paths[k];
         if (p.state != PathState::runnable && !(p.state == PathState::at_bsync && gives_up))
             continue;
-        const auto lane = static_cast<uint32_t>(std::countr_zero(p.lanes));
+        const auto lane = lowest(p.lanes);
         const uint32_t next = left == nobody ? lane : first_lane_after(p.lanes, left);
         const uint64_t order = uint64_t{left == nobody ? p.since : 0} << 8 | next;
         if (order >= least) continue;
@@ -122,7 +141,9 @@ void take_along(Warp& w) {
     p.state = PathState::runnable;
     absorb(w, which);
     Convergence& c = w.convergence;
-    while (c.left_count && w.path().lanes >> c.left[c.left_count - 1] & 1) {
+    const uint32_t turn = c.in_turn == Convergence::none ? nobody : path_of(w, c.in_turn);
+    const uint32_t kept = turn == nobody ? 0 : sides_below(w.paths[turn]);
+    while (c.left_count > kept && w.path().lanes >> c.left[c.left_count - 1] & 1) {
         --c.left_count;
         c.top_is_whole = false;
     }
@@ -170,8 +191,10 @@ void leave_for_later(Warp& w, uint32_t lanes) {
             w.paths[k].aside = true;
         std::copy(c.left + 1, c.left + Convergence::most_left, c.left);
         --c.left_count;
+        for (uint32_t k = 0; k < w.paths_used; ++k)
+            if (Path& p = w.paths[k]; p.in_turn && sides_below(p)) --sides_below(p);
     }
-    c.left[c.left_count++] = static_cast<uint8_t>(std::countr_zero(lanes));
+    c.left[c.left_count++] = static_cast<uint8_t>(lowest(lanes));
     c.top_is_whole = true;
 }
 
@@ -198,11 +221,22 @@ void keep_turn(Warp& w, const Op* jump, uint32_t lanes) {
     p.since = w.path().since;
     p.end = jump;
     p.want = lanes;
+    Convergence& c = w.convergence;
     p.in_turn = true;
-    w.convergence.in_turn = static_cast<uint8_t>(std::countr_zero(lanes));
+    sides_below(p) = c.left_count;
+    next_in_turn(p) = std::exchange(c.in_turn, static_cast<uint8_t>(lowest(lanes)));
+    c.top_is_whole = true;
+}
+
+bool take_turn(Warp& w) {
+    Path& p = w.path();
+    if (!p.in_turn) return false;
+    leave_turns(w, p);
+    return true;
 }
 
 void remove(Warp& w, uint32_t index) {
+    if (w.paths[index].in_turn) leave_turns(w, w.paths[index]);
     const uint32_t last = --w.paths_used;
     if (index != last) w.paths[index] = w.paths[last];
     if (w.current == last) w.current = static_cast<uint8_t>(index);
@@ -211,17 +245,14 @@ void remove(Warp& w, uint32_t index) {
 bool pick(Warp& w, uint32_t left_by) {
     Convergence& c = w.convergence;
     uint32_t chosen = nobody;
-    if (c.in_turn != Convergence::none) {
-        chosen = path_of(w, std::exchange(c.in_turn, Convergence::none));
-        if (chosen != nobody && w.paths[chosen].in_turn) {
-            w.current = static_cast<uint8_t>(chosen);
-            return true;
-        }
-        chosen = nobody;
-    }
-    bool whole = false;
-    while (c.left_count && chosen == nobody) {
-        chosen = path_of(w, c.left[--c.left_count]);
+    bool whole = false, in_turn = false;
+    while ((c.left_count || c.in_turn != Convergence::none) && chosen == nobody) {
+        chosen = c.in_turn == Convergence::none ? nobody : path_of(w, c.in_turn);
+        in_turn = chosen != nobody && sides_below(w.paths[chosen]) == c.left_count;
+        if (in_turn)
+            leave_turns(w, w.paths[chosen]);
+        else
+            chosen = path_of(w, c.left[--c.left_count]);
         whole = std::exchange(c.top_is_whole, false);
         if (chosen != nobody && !is_next(w.paths[chosen])) chosen = nobody;
     }
@@ -233,7 +264,9 @@ bool pick(Warp& w, uint32_t left_by) {
     w.current = static_cast<uint8_t>(chosen);
     // The lanes of the path that was left last are known; of the others the chip knows one, and
     // takes all that stand where that one does.
+    const uint32_t own = w.path().lanes;
     if (!left || !whole) take_along(w);
+    w.path().in_turn = left && in_turn && w.path().lanes == own;
     if (w.path().meeting == Meeting::exclusive) w.path().meeting = Meeting::none;
     w.path().aside = false;
     w.path().turns = 0;
@@ -331,10 +364,10 @@ const Op* bsync(Warp& w, const Op* op, uint32_t lanes, uint32_t barrier) {
     return op + 1;
 }
 
-// Those that wait go on, before those that have left.
+// Those that wait go on, and those that have left: the fewer first, as at a branch.
 const Op* leave_barrier(Warp& w, const Op* op, uint32_t barrier) {
     Convergence& c = w.convergence;
-    const uint32_t members = c.b[barrier] & w.live;
+    const uint32_t members = c.b[barrier] & w.live, leavers = w.active;
     uint32_t arrived = 0, which = 0;
     for (uint32_t k = 0; k < w.paths_used; ++k) {
         const Path& q = w.paths[k];
@@ -345,9 +378,7 @@ const Op* leave_barrier(Warp& w, const Op* op, uint32_t barrier) {
     }
     if (!which || (members & ~arrived)) return op + 1;
     if (in_collective(w)) return leaves_collective(w, op, w.active);
-    Path& leaver = w.path();
-    leaver.pc = op + 1;
-    leave_for_later(w, leaver.lanes);
+    w.path().pc = op + 1;
     c.b[barrier] = 0;
     w.current = static_cast<uint8_t>(std::countr_zero(which));
     const Op* bsync = w.path().pc;
@@ -362,8 +393,14 @@ const Op* leave_barrier(Warp& w, const Op* op, uint32_t barrier) {
         p.end = nullptr;
     }
     absorb(w, together);
+    tell_joined(w, bsync, w.path().lanes);
+    if (std::popcount(leavers) <= std::popcount(arrived)) {
+        leave_for_later(w, w.path().lanes);
+        w.current = static_cast<uint8_t>(path_of(w, lowest(leavers)));
+    } else {
+        leave_for_later(w, leavers);
+    }
     w.active = w.path().lanes;
-    tell_joined(w, bsync, w.active);
     return w.path().pc;
 }
 

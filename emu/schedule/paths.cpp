@@ -217,7 +217,7 @@ const Op* jump(Warp& w, const Op* op, uint32_t lanes, const uint64_t address[32]
     // left, when it runs; if it goes first, at once, and then its targets have their turns by their
     // lowest lanes, before anybody else.
     Path& p = w.path();
-    bool in_turn = std::exchange(p.in_turn, false);
+    const bool in_turn = take_turn(w);
     uint32_t some = go_to_same(lanes), rest = lanes & ~some;
     const Op* target = at(some);
     const auto leaves_code = [&](uint32_t which) {

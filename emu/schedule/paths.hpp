@@ -33,6 +33,8 @@ bool choose(Warp&, uint32_t left_by = nobody);
 Path& push(Warp&, const Op* pc, uint32_t lanes);
 // Lanes of a jump to several targets that have not had their turn.
 void keep_turn(Warp&, const Op* jump, uint32_t lanes);
+// Whether the running path is such lanes, and has its turn now.
+bool take_turn(Warp&);
 void remove(Warp&, uint32_t index);
 
 // Whether the running path runs a collective, and the fault of one that leaves it.

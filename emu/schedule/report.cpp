@@ -8,6 +8,7 @@
 #include "emu/machine/stepper.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/engine.hpp"
+#include "emu/schedule/paths.hpp"
 
 namespace sassemu {
 
@@ -44,7 +45,22 @@ std::string describe_state(const Cta& cta, uint32_t warp, const Path& p) {
         case PathState::at_grid_wait:
             return "waits for the launch before it";
         default:
-            return "runnable";
+            // As on the chip: while some lanes of a warp are at a barrier, none of it runs.
+            return "can go on when those of its warp that wait at a barrier do";
+    }
+}
+
+// Whether the path stands behind the instruction that made it wait.
+bool has_executed(const Path& p) {
+    switch (p.state) {
+        case PathState::runnable:
+        case PathState::at_bsync:
+        case PathState::parked:
+        case PathState::in_flight:
+        case PathState::at_mbarrier:
+            return false;
+        default:
+            return !paths::is_before_bar(p);
     }
 }
 
@@ -204,11 +220,9 @@ std::string Engine::waits() const {
                 ++shown;
                 const Path& p = w.paths[k];
                 const Op* at = p.pc;
-                // A path that waits stands behind the instruction that made it wait.
-                if (p.state != PathState::parked && p.state != PathState::in_flight &&
-                    p.state != PathState::at_mbarrier && at > code.ops())
+                if (has_executed(p) && at > code.ops())
                     --at;
-                else if (p.edge)
+                else if (p.edge && p.state != PathState::runnable && p.state != PathState::at_bsync)
                     at = p.edge;
                 const uint64_t offset = code.offset_of(at);
                 text += "  CTA " + triple(cta.id) + " warp " + std::to_string(i) + " lanes " +

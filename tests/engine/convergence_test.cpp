@@ -238,5 +238,34 @@ TEST(Convergence, BreakOfLanesThatWaitInTwoPlaces) {
     for (const bool reference : {false, true}) run(c, reference);
 }
 
+// Lanes of a warp that waits at a barrier are ready, and do not run.
+TEST(Convergence, ADeadlockReportSaysWhyLanesThatAreReadyDoNotRun) {
+    std::vector<sass::Diagnostic> diagnostics;
+    const auto read = sass::read_sass(
+        ".target sm_90\n.kernel k\n.barriers 3\n S2R R0, SR_TID.X\n"
+        " ISETP.GT.U32.AND P1, PT, R0, 0x1f, PT\n @P1 BRA `(OTHER)\n"
+        " ISETP.NE.AND P0, PT, R0, RZ, PT\n @P0 BRA `(REST)\n"
+        " BAR.SYNC.DEFER_BLOCKING 0x1, 0x40\nREST: EXIT\n"
+        "OTHER: BAR.SYNC.DEFER_BLOCKING 0x2, 0x40\n EXIT\n",
+        {}, diagnostics);
+    ASSERT_TRUE(read) << diagnostics.at(0).line << ": " << diagnostics.at(0).what;
+    auto gpu = Gpu::create({});
+    auto module = load_module(sass::write_cubin(*read), "deadlock.cubin");
+    ASSERT_TRUE(gpu.ok() && module.ok());
+    auto id = (*gpu)->load(std::make_shared<const Module>(std::move(*module)));
+    LaunchRequest request;
+    request.module = *id;
+    request.kernel = "k";
+    request.grid = {1, 1, 1};
+    request.block = {64, 1, 1};
+    const auto result = (*gpu)->launch(request);
+    ASSERT_TRUE(result.ok()) << result.error().what;
+    EXPECT_EQ(result->status, LaunchStatus::deadlock);
+    EXPECT_NE(result->message.find("lanes 0xfffffffe can go on when those of its warp that wait at "
+                                   "a barrier do\n    at k+0x60: EXIT"),
+              std::string::npos)
+        << result->message;
+}
+
 }  // namespace
 }  // namespace sassemu

@@ -145,6 +145,12 @@ def emit(p, light=False, watch=True):
             I(f"CALL.REL.NOINC `({o[1]})")
         elif k == "ret":
             I("RET.REL.NODEC R20 `(START)")
+        elif k == "switch":  # lanes go where their mask says: pairs of mask and label, by BRX
+            for m, l in o[1]:
+                I(f"LOP3.LUT P0, RZ, R7, 0x{m:x}, RZ, 0xc0, !PT")
+                I(("address", l))
+            I("MOV R25, 0x0")
+            I(("jump",))
         elif k == "enter":  # frame: return address, saved R22 (B6), R23
             n = 16
             I(f"IADD3 R1, R1, -0x10, RZ")
@@ -188,11 +194,22 @@ def emit(p, light=False, watch=True):
             I(t)
     text = [".target sm_90", ".kernel k", ".param log 8", ".shared 2048", ".local 2048", ".barriers 2"]
     pos = 0
+    at = {}
     for x in out:
-        if isinstance(x, tuple) and x[0] != "retaddr":
+        if isinstance(x, tuple) and len(x) == 1 and x[0] not in ("retaddr", "jump"):
+            at[x[0]] = 16 * pos
+        else:
+            pos += 1
+    pos = 0
+    for x in out:
+        if isinstance(x, tuple) and len(x) == 1 and x[0] not in ("retaddr", "jump"):
             text.append(f"{x[0]}:")
             continue
-        if isinstance(x, tuple):
+        if isinstance(x, tuple) and x[0] == "address":
+            text.append(f" @P0 MOV R24, 0x{at[x[1]]:x}")
+        elif x == ("jump",):
+            text.append(f" BRX R24 -0x{16*(pos+1):x}")
+        elif isinstance(x, tuple):
             text.append(f" MOV R20, 0x{16*(pos+3):x}")
         else:
             text.append(" " + x)

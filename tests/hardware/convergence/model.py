@@ -35,7 +35,7 @@ class Sim:
         s.stack, s.masks = [], {}
         s.whole = False  # the group on top of the stack is known whole: none has been taken since it was left
         s.aside = 0  # lanes that run only when nobody else is ready
-        s.pending = s.in_turn = 0  # of a jump with several targets
+        s.in_turn = {}  # of a jump with several targets
         s.clock = s.exited = 0
         s.act = 0xFFFFFFFF
 
@@ -54,9 +54,13 @@ class Sim:
         for lane in bits(mask):
             s.st[lane], s.since[lane] = state, s.clock
 
-    def leave(s, mask):
-        if len(s.stack) == 5:
-            s.aside |= s.masks[s.stack.pop(0)]
+    def leave(s, mask, in_turn=False):
+        seen = [lane for lane in s.stack if lane not in s.in_turn]
+        if in_turn:
+            s.in_turn[low(mask)] = mask
+        elif len(seen) == 5:
+            s.aside |= s.masks[seen[0]]
+            s.stack.remove(seen[0])
         s.stack.append(low(mask))
         s.masks[low(mask)] = mask
         s.whole = True
@@ -67,11 +71,6 @@ class Sim:
         if own:
             s.wait(own, GAVE_WAY)
             s.aside |= own
-        if s.pending:
-            s.act = s.in_turn = s.pending
-            s.pending = 0
-            s.aside &= ~s.act
-            return
         while s.stack and lead is None:
             lane, whole = s.stack.pop(), s.whole
             s.whole = False
@@ -108,8 +107,7 @@ class Sim:
 
     def jump(s, targets, A, pc):
         """To several places: mask of each target."""
-        in_turn = s.in_turn == A
-        s.in_turn = 0
+        in_turn = s.in_turn.pop(low(A), 0) == A
 
         def split(A):
             to = next(t for t, m in targets.items() if m >> low(A) & 1)
@@ -130,7 +128,7 @@ class Sim:
         s.act = some
         if rest:
             s.settle(rest, pc)
-            s.pending = rest
+            s.leave(rest, in_turn=True)
 
     def bsync(s, b, A, pc):
         M = s.B[b] & ~s.exited
@@ -163,11 +161,12 @@ class Sim:
         M = s.B[b] & ~s.exited
         s.settle(A, pc + 1)
         if M and all(s.st[i] == AT + b for i in bits(M)):
-            s.leave(A)
-            s.B[b], s.act = 0, M
+            s.B[b] = 0
             for lane in bits(M):
                 s.st[lane] = READY
                 s.pc[lane] += 1
+            s.act, rest = (A, M) if pop(A) <= pop(M) else (M, A)
+            s.leave(rest)
 
     def warpsync(s, A, pc):
         live = s.lanes(lambda i: s.st[i] != EXITED)
@@ -203,6 +202,8 @@ class Sim:
             for lane in bits(A):
                 targets[s.get(20, lane)] = targets.get(s.get(20, lane), 0) | 1 << lane
             return s.jump(targets, A, pc)
+        if kind == "switch":
+            return s.jump({s.labels[to]: m & A for m, to in o[0] if m & A}, A, pc)
         if kind == "bsync":
             return s.bsync(o[0], A, pc)
         if kind == "break":

@@ -21,6 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../../../sdk/python")]
 import gen
 import model
+import switches
 import two
 from sassemu import trace
 
@@ -132,8 +133,8 @@ def main():
     parser.add_argument("--show", nargs="*", default=[])
     arguments = parser.parse_args()
     tar = archive()
-    chip = logs(tar, "full", "chip") | logs(tar, "two", "chip2")
-    programs = {**gen.all_programs(), **two.all_programs()}
+    chip = logs(tar, "full", "chip") | logs(tar, "two", "chip2") | logs(tar, "switches", "chip3")
+    programs = {**gen.all_programs(), **two.all_programs(), **switches.all_programs()}
     # NANOSLEEP is a matter of time; what hangs has no end to compare.
     programs = {n: p for n, p in programs.items()
                 if n in chip and not chip[n][0] and not chip[n][2] and all(o[0] != "nanosleep" for o in p.ops)}

@@ -94,6 +94,7 @@ class Program:
         self.warps = self.random.choice([1, 2, 2, 3])
         self.grid = self.random.choice([1, 1, 2])
         self.block = 32 * self.warps
+        self.apart = 128  # threads of a CTA have words from here on in `spare`
         self.in_function = False
 
     def pick(self, table):
@@ -382,7 +383,7 @@ class Program:
         for i, v in enumerate(PASS):
             self.put(f"ld.param.b32 %{v}, [p{i}];")
         self.put("ld.param.b32 %s6, [p6];\n    ld.global.u64 %p0, [where];")
-        self.put("mov.u64 %p2, spare;\n    mov.u32 %t0, %ctaid.x;\n    mad.lo.u32 %t0, %t0, 128, %s0;\n    mul.wide.u32 %a0, %t0, 8;\n    add.u64 %p2, %p2, %a0;")
+        self.put(f"mov.u64 %p2, spare;\n    mov.u32 %t0, %ctaid.x;\n    mad.lo.u32 %t0, %t0, {self.apart}, %s0;\n    mul.wide.u32 %a0, %t0, 8;\n    add.u64 %p2, %p2, %a0;")
         for i in range(8):
             self.put(f"st.local.v2.u32 [array+{8 * i}], {{%v{i % 5}, %v{(i + 1) % 5}}};")
         self.set_rest()
@@ -427,18 +428,27 @@ class Program:
         self.in_function = False
         self.functions.append(name)
 
+    def body(self):
+        r = self.random
+        for _ in range(r.randint(8, 22)):
+            self.statement(0, "0xffffffff", True)
+            self.observe()
+            if r.random() < .3:
+                self.put("bar.warp.sync 0xffffffff;")
+
     def text(self):
         r = self.random
         head = HEAD.format(arch=self.arch) + "\n"
-        head += ".global .align 8 .u64 where;\n.global .align 8 .b8 spare[4096];\n.shared .align 16 .b8 words[1024];\n.shared .align 16 .b8 sums[256];\n.shared .align 16 .b8 tiles[2048];\n"
-        if self.kind in (3, 4, 7) or r.random() < .2:
+        head += ".global .align 8 .u64 where;\n.global .align 8 .b8 spare[4096];\n"
+        head += f".shared .align 16 .b8 words[{max(1024, 8 * self.block)}];\n.shared .align 16 .b8 sums[256];\n.shared .align 16 .b8 tiles[{max(2048, 512 * self.warps)}];\n"
+        if self.kind in (3, 4, 7, 8) or r.random() < .2:
             for i in range(r.randint(1, 2)):
                 self.function(f"f{i}", self.kind == 4 or (self.kind == 7 and i == 0) or r.random() < .2)
         self.lines.append(".entry k(.param .u64 out_, .param .u64 in_)\n{")
         self.lines.append(REGISTERS + "    .local .align 16 .b8 array[64];")
         self.prologue()
         self.put("ld.param.u64 %p1, [out_];\n    ld.param.u64 %p0, [in_];\n    cvta.to.global.u64 %p1, %p1;\n    cvta.to.global.u64 %p0, %p0;")
-        self.put("st.global.u64 [where], %p0;\n    mov.u64 %p2, spare;\n    mov.u32 %t0, %ctaid.x;\n    mad.lo.u32 %t1, %t0, 128, %s0;\n    mul.wide.u32 %a0, %t1, 8;\n    add.u64 %p2, %p2, %a0;")
+        self.put(f"st.global.u64 [where], %p0;\n    mov.u64 %p2, spare;\n    mov.u32 %t0, %ctaid.x;\n    mad.lo.u32 %t1, %t0, {self.apart}, %s0;\n    mul.wide.u32 %a0, %t1, 8;\n    add.u64 %p2, %p2, %a0;")
         self.put(f"mov.u64 %d0, 0;\n    st.global.u64 [%p2], %d0;\n    st.shared.u64 [%s1], %d0;\n    mad.lo.u32 %t1, %t0, {self.block}, %s0;\n    mul.wide.u32 %a1, %t1, 32;")
         self.put("add.u64 %p1, %p1, %a1;\n    add.u64 %a2, %p0, %a1;\n    ld.global.v4.u32 {%v0, %v1, %v2, %v3}, [%a2+4096];\n    ld.global.u32 %v4, [%a2+4112];\n    mov.u32 %o0, 0;")
         self.put("shr.u32 %t0, %s0, 5;\n    mov.u32 %s6, tiles;\n    mad.lo.u32 %s6, %t0, 512, %s6;")
@@ -449,18 +459,14 @@ class Program:
         self.set_rest()
         end = self.label()
         self.put(f"and.b32 %t0, %s0, 31;\n    mad.lo.u32 %t0, %t0, 8, %s3;\n    mov.u64 %d0, 0;\n    st.shared.u64 [%t0], %d0;\n    bar.sync 0;")
-        for _ in range(r.randint(8, 22)):
-            self.statement(0, "0xffffffff", True)
-            self.observe()
-            if r.random() < .3:
-                self.put("bar.warp.sync 0xffffffff;")
+        self.body()
         self.put("bar.sync 0;\n    and.b32 %t0, %s0, 63;\n    mad.lo.u32 %t0, %t0, 4, %s3;\n    ld.shared.u32 %t1, [%t0];\n    xor.b32 %v7, %v7, %t1;\n    ld.shared.u32 %t1, [%s1];\n    xor.b32 %v6, %v6, %t1;")
         self.put("ld.global.u32 %t1, [%p2];\n    ld.local.u32 %t2, [array+20];\n    add.u32 %v5, %v5, %t1;\n    xor.b32 %v4, %v4, %t2;")
         self.put("mov.b64 {%t3, %t4}, %d0;\n    mad.lo.u32 %v0, %v0, 0x01000193, %t3;\n    xor.b32 %v0, %v0, %t4;\n    mov.b64 {%t3, %t4}, %d1;\n    mad.lo.u32 %v1, %v1, 0x01000193, %t3;\n    xor.b32 %v1, %v1, %t4;")
         self.put("mov.b32 %t3, %f0;\n    mad.lo.u32 %v2, %v2, 0x01000193, %t3;\n    mov.b32 %t3, %f1;\n    xor.b32 %v2, %v2, %t3;\n    mov.b32 %t3, %f2;\n    mad.lo.u32 %v3, %v3, 0x01000193, %t3;\n    mov.b64 {%t3, %t4}, %e0;\n    xor.b32 %v4, %v4, %t3;\n    xor.b32 %v3, %v3, %t4;")
         for i in range(8):
             self.put(f"@%z{i} xor.b32 %v{7 - i}, %v{7 - i}, {1 << i};")
-        if self.kind == 7:
+        if self.kind in (7, 8):
             self.put("mov.b32 %v7, %o0;")
         self.put("st.global.v4.u32 [%p1], {%v0, %v1, %v2, %v3};\n    st.global.v4.u32 [%p1+16], {%v4, %v5, %v6, %v7};\n    ret;\n}")
         return head + "\n".join(self.lines) + "\n"

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Random programs (generate.py), compiled, compared, packed.
-  programs.py make FIRST END ARCH DIRECTORY      PTX and cubins of the seeds, and DIRECTORY/list (needs ptxas 13.0)
+  programs.py make FIRST END ARCH DIRECTORY [divided]    PTX and cubins of the seeds, and DIRECTORY/list (needs ptxas 13.0); divided: of divided.py
+  programs.py fresh FIRST END DIRECTORY RECORD EMULATE   for each release, on a machine with a GPU of sm_90: makes the programs of divided.py of seeds that nobody has
+                                                 run, runs them there (RECORD: record.cpp, built) and in the emulator (EMULATE: hardware-programs), and compares
   programs.py compare LIST ONE OTHER             the programs whose outputs differ: results of record (all of ONE.*) and emulate
   programs.py table LIST ONE OTHER [LIST ...]    the same of several lists as a table by kind (docs/figures.md)
   programs.py orders LIST DIRECTORY SASSEMU RESULT...    how many outcomes programs have in several orders: results of emulate with seed=0, 1, ...
@@ -17,20 +19,22 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import divided
 import generate
 
 
-def make(first, end, arch, directory):
+def make(first, end, arch, directory, kind=None):
     os.makedirs(directory, exist_ok=True)
+    draw = divided if kind == "divided" else generate
 
     def one(seed):
-        if generate.level(seed) > int("".join(c for c in arch if c.isdigit())):
+        if draw.level(seed) > int("".join(c for c in arch if c.isdigit())):
             return None
-        text, grid, block = generate.program(seed, arch)
+        text, grid, block = draw.program(seed, arch)
         name = f"{directory}/{seed}"
         with open(name + ".ptx", "w") as f:
             f.write(text)
-        done = subprocess.run(["ptxas", "-arch=" + arch, f"-O{generate.optimisation(seed)}", name + ".ptx", "-o", name + ".cubin"],
+        done = subprocess.run(["ptxas", "-arch=" + arch, f"-O{draw.optimisation(seed)}", name + ".ptx", "-o", name + ".cubin"],
                               capture_output=True, text=True)
         if done.returncode:
             print(seed, done.stderr[:200], file=sys.stderr)
@@ -41,6 +45,14 @@ def make(first, end, arch, directory):
         lines = [x for x in pool.map(one, range(int(first), int(end))) if x]
     with open(directory + "/list", "w") as f:
         f.write("\n".join(lines) + "\n")
+
+
+def fresh(first, end, directory, record, emulate):
+    make(first, end, "sm_90", directory, "divided")
+    at = lambda name: f"{directory}/{name}"
+    subprocess.run([record, at("list"), directory, at("chip"), "6"], check=True)
+    subprocess.run([emulate, at("list"), directory, at("here")], check=True)
+    return compare(at("list"), at("chip"), at("here"))
 
 
 def results(path):
@@ -140,5 +152,5 @@ def pack(path, directory, result, out):
 
 
 if __name__ == "__main__":
-    command = {"make": make, "compare": compare, "table": table, "orders": orders, "across": across, "pack": pack}.get(sys.argv[1] if len(sys.argv) > 1 else "")
+    command = {"make": make, "fresh": fresh, "compare": compare, "table": table, "orders": orders, "across": across, "pack": pack}.get(sys.argv[1] if len(sys.argv) > 1 else "")
     sys.exit(command(*sys.argv[2:]) if command else __doc__)
