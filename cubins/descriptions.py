@@ -221,6 +221,17 @@ plan("constant_table",
      launch("constant_table", 8, 128, "x", "out", "weighted", i32(1000)),
      globals={"given": rnd("i32", 64, 63), "state": {"check": EXACT}})
 
+PARAMETERS = {"bytes": b"".join((1000 * i).to_bytes(4, "little") for i in range(32)).hex()}
+plan("generic_pointers",
+     {"in": rnd("i32", 64, 641, 0, 100000), "out": fill(256, 0xcd, EXACT), "weights": fill(512, 0xcd, EXACT), "far": fill(192),
+      "kept": fill(128, 0xcd, EXACT), "words": fill(4 * 384, 0xcd, EXACT), "met": fill(256, 0xcd, EXACT)},
+     launch("read", 1, 32, "in", "out", "weights", PARAMETERS, i32(0x1b6d)),
+     launch("read", 1, 32, "in", {"buffer": "out", "offset": 128}, {"buffer": "weights", "offset": 256}, PARAMETERS, i32(0x2c94)),
+     launch("read_kept", 1, 32, "kept"),
+     *[launch("change", 3, 64, "in", "far", {"buffer": "words", "offset": 384 * which}, i32(which)) for which in range(4)],
+     launch("meet", 1, 64, "met", i32(2)),
+     globals={"given": rnd("i32", 64, 642)})
+
 plan("assert",
      {"x": rnd("i32", 128, 64, 0, 100), "bad": fill(512, 0x7f)},
      launch("checked", 2, 64, "x", i32(100)),

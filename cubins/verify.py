@@ -110,6 +110,44 @@ def mma_exact(r):
 
 
 @check
+def generic_pointers(r):
+    x, words = r.given("in", "i4").astype("i8"), r.got("words", "u8")
+    first = np.array([11, 22, 33, 44, 55, 66, 77, 88, 99, 111, 122, 133, 144, 155, 166, 177])
+    b = r.plan["globals"]["given"]
+    given = np.frombuffer(record.contents(b, 256, os.path.dirname(r.path)), "i4").astype("i8")
+    weight, key = [0.5, -2.25, 1e10, 3.0], [(1, 2, 3), (40, 50, 60), (-7, -8, -9), (100, 1000, 10000)]
+    out, weights = [], []
+    for which in (0x1b6d, 0x2c94):
+        for i in range(32):
+            mine = [0] * 8
+            for k in range(8):
+                mine[(k + i) & 7] = i * 100 + k
+            of = [first, given, x, [1000 * k for k in range(32)], [k * k for k in range(32)], mine]
+            total = 0
+            for k in range(8):
+                total = total * 31 + int(of[(which >> k) % 6][(i + k) & 7])
+            out.append(total & 0xffffffff)
+            weights.append(weight[i & 3] * key[i & 3][i % 3] if which & 1 else
+                           x[:2].astype("u4").view("f8")[0] * float(x[2 + i % 3]))
+    kept = [given[i] if i & 1 else first[i & 15] if i & 2 else x[i] for i in (k ^ 5 for k in range(32))]
+    want = []
+    for which in range(4):
+        for _ in range(3):
+            for near in (True, False):
+                lanes = [i for i in range(64) if bool(which >> (i & 1) & 1) == near]
+                v = [int(x[i]) * 0x9e3779b97f4a7c15 & 2**64 - 1 for i in lanes]
+                swapped, low = 0, 0
+                for i in lanes:
+                    swapped ^= 0x100000001 * (i + 1)
+                    low = min(low, int(x[i]))
+                want += [sum(v) & 2**64 - 1, 0x1234567 if lanes else 0, 1 if lanes else 0, swapped, 0, sum(v) & 2**64 - 1,
+                         max(v, default=0), (3 * len(lanes)) | (low & 0xffffffff) << 32]
+    met = [((63 - (63 - i + 7) % 64) * 3 + 1) * 2 + 1 for i in range(64)]
+    return (r.same("out", np.array(out, "u4")) and r.same("weights", np.array(weights)) and r.same("kept", np.array(kept, "i4"))
+            and (words == np.array(want, "u8")).all() and r.same("met", np.array(met, "i4")))
+
+
+@check
 def hmma_gemm(r):
     def widened(k):
         return (r.given(k, "u2").astype("u4") << 16).view("f4").astype("f8").reshape(128, 128)

@@ -60,6 +60,10 @@ uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
 }
 
 const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c, uint64_t id) {
+    if (!c.bytes) {  // of nothing: from any address to any (tests/hardware/generic)
+        events::AsyncOperation(w, op, lanes, SASSEMU_AGENT_TMA, id);
+        return op + 1;
+    }
     for (const uint64_t address : {c.to, c.from})
         if (address % 16)
             return services(w).fault(w, op, lanes, FaultKind::misaligned_address,

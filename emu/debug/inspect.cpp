@@ -289,7 +289,8 @@ class Inspector {
             SASSEMU_TRY(add(name.starts_with('$') ? name.substr(1) : name));
         if (!names.empty()) return Json{{"registers", rows}};
         SASSEMU_TRY(add("pc"));
-        const uint32_t all = warp_->cta->launch->registers;
+        const uint32_t all =
+            std::min(warp_->cta->launch->registers, warp_->cta->registers.held(warp_->index));
         const std::string file = field(q_, "file", "R");
         for (uint32_t r = 0; r < all && file == "R"; ++r) SASSEMU_TRY(add("R" + std::to_string(r)));
         for (uint32_t r = 0; r < 63 && file == "UR"; ++r)

@@ -2,10 +2,10 @@
 // Lowering of atomics and reductions, and their way through the memory port.
 //
 // Facts from compiled code (ptxas 13.0) that the names do not tell:
-//  - ATOM (generic) with a predicate destination performs the operation only on global addresses
-//    and reports which lanes had one; the code that follows asks QSPC and does the rest by hand.
-//  - ATOMS.CAST gives 1 where the swap took place, else 0.
-//  - ATOMS.POPC.INC counts up by one per lane; its result is never used.
+//  - ATOM (generic) reports in its predicate which lanes it was performed for; the code that
+//    follows asks QSPC and does the rest by hand. Which spaces that are: performed_at().
+//  - ATOMS.CAST and ATOM.CAST give 1 where the swap took place, else 0.
+//  - ATOMS.POPC.INC and ATOM.POPC.INC count up by one per lane; their result is never used.
 #include "emu/isa/atomic.hpp"
 
 #include "emu/isa/atomic_handlers.hpp"
@@ -16,11 +16,6 @@ namespace SASSEMU_ISA_NS {
 namespace {
 
 constexpr uint32_t no_predicate = 7;
-
-bool in_window(uint64_t address) {
-    const auto high = static_cast<uint32_t>(address >> 32);
-    return high >= constant_window_high && high <= shared_window_high;
-}
 
 bool operator_of(Lower& x, const Event& e, AtomicOp& out) {
     out = e.atomic_op();
@@ -54,6 +49,9 @@ bool shape_of(Lower& x, const Event& e, Shape& out) {
         case SASSDEC_TYPE_F32_FTZ:
             out.type = AtomicType::f32;
             break;
+        case SASSDEC_TYPE_F32:
+            out.type = AtomicType::f32_rn;
+            break;
         case SASSDEC_TYPE_F64:
             out.type = AtomicType::f64;
             break;
@@ -73,22 +71,37 @@ bool shape_of(Lower& x, const Event& e, Shape& out) {
 }
 
 bool is_float(AtomicType t) {
-    return t == AtomicType::f32 || t == AtomicType::f64 || t == AtomicType::f16x2_rn ||
-           t == AtomicType::bf16x2;
+    return t == AtomicType::f32 || t == AtomicType::f32_rn || t == AtomicType::f64 ||
+           t == AtomicType::f16x2_rn || t == AtomicType::bf16x2;
+}
+
+// Whether ATOM is performed at a generic address. Elsewhere in shared and local memory it does
+// nothing, and says so in its predicate. Measured on an H200, tests/hardware/generic.
+bool performed_at(uint64_t address, const Op* op, uint32_t bytes) {
+    const auto high = static_cast<uint32_t>(address >> 32);
+    const bool shared = high == shared_window_high, local = high == local_window_high;
+    if (atomic_flags(op) & atomic_reports_swap) return shared;
+    if (!shared && !local) return true;
+    if (is_float(atomic_type(op))) return false;
+    const AtomicOp what = atomic_op(op);
+    const bool moves = what == AtomicOp::exch || what == AtomicOp::cas;
+    return bytes == 4 || (shared && (moves || (what == AtomicOp::add && bytes == 8)));
 }
 
 // PTX ISA, "atom": which operators exist for which types.
 bool exists(AtomicOp op, AtomicType type) {
     switch (type) {
         case AtomicType::f32:
+        case AtomicType::f32_rn:
         case AtomicType::f64:
             return op == AtomicOp::add;
         case AtomicType::f16x2_rn:
         case AtomicType::bf16x2:
             return op == AtomicOp::add || op == AtomicOp::min || op == AtomicOp::max;
         case AtomicType::u64:
-        case AtomicType::s64:
             return op != AtomicOp::inc && op != AtomicOp::dec;
+        case AtomicType::s64:
+            return op == AtomicOp::min || op == AtomicOp::max;
         case AtomicType::b128:
             return op == AtomicOp::exch || op == AtomicOp::cas;
         default:
@@ -97,7 +110,7 @@ bool exists(AtomicOp op, AtomicType type) {
 }
 
 void finish(Lower& x, AtomicOp op, const Shape& shape, uint32_t flags, uint32_t predicate) {
-    if (!exists(op, shape.type)) return x.gap("an atomic operator on a type that has none");
+    if (!exists(op, shape.type)) return x.reject("an atomic operator that this type does not have");
     const Event e = describe(x);
     x.op.k[0] = static_cast<uint8_t>(shape.words == 1   ? Width::b32
                                      : shape.words == 2 ? Width::b64
@@ -105,7 +118,8 @@ void finish(Lower& x, AtomicOp op, const Shape& shape, uint32_t flags, uint32_t 
     x.op.m[2] = static_cast<uint32_t>(op) | static_cast<uint32_t>(shape.type) << 8 |
                 shape.elements << 16 | flags << 24;
     x.op.m[3] = predicate;
-    if (x.through_port() || shape.elements > 1 || shape.words > 2)
+    const bool far_cast = flags & atomic_reports_swap && e.access_space() != AccessSpace::shared;
+    if (x.through_port() || shape.elements > 1 || shape.words > 2 || far_cast)
         x.handler(atomic_port);
     else
         choose_atomic(x, op, shape.type, e.access_space());
@@ -132,18 +146,23 @@ void atomic(Lower& x, const T& i) {
     finish(x, op, shape, 0, i.pd.index);
 }
 
+bool is_cast(typed::CasMode mode) {
+    return mode == typed::CasMode::CAST || mode == typed::CasMode::CAST_SPIN;
+}
+
 template <class T>
-void compare_and_swap(Lower& x, const T& i) {
+void compare_and_swap(Lower& x, const T& i, bool reports) {
     const Event e = event_of(x.instruction());
     Shape shape;
     if (!shape_of(x, e, shape)) return;
+    if (reports && shape.words > 2) return x.reject("a CAST of 128 bits");
     if (!far_atomic(x, i, i.e)) return;
     x.op.d = x.destination_row(i.d.index, shape.words);
     x.op.e = x.source_row(i.cmp.index, shape.words);
     x.op.f = x.source_row(i.data.index, shape.words);
     if (e.access_space() == AccessSpace::global && i.pd.index != no_predicate)
         return x.gap("a predicate result of a global atomic");
-    finish(x, AtomicOp::cas, shape, 0, i.pd.index);
+    finish(x, AtomicOp::cas, shape, reports ? atomic_reports_swap : 0, i.pd.index);
 }
 
 template <class T>
@@ -183,23 +202,27 @@ const Op* atomic_port_rows(const Op* op, Warp& w, uint32_t mask, uint32_t operan
     a.atomic = atomic_op(op);
     a.type = atomic_type(op);
     a.bytes = static_cast<uint8_t>(width_bytes(static_cast<Width>(op->k[0])));
-    if (a.space == AccessSpace::generic) {
-        uint32_t windows = 0, local = 0;
-        for (uint32_t lane = 0; lane < 32; ++lane) {
-            if (!(mask >> lane & 1) || !in_window(a.address[lane])) continue;
-            windows |= 1u << lane;
-            if (a.address[lane] >> 32 == local_window_high) local |= 1u << lane;
-        }
-        if (op->m[3] != no_predicate) {
-            a.lanes = mask & ~windows;
-            write_predicate(w, op->m[3], a.lanes, mask);
-            if (a.lanes == 0) return op + 1;
-        } else if (local) {
-            const auto lane = static_cast<uint32_t>(std::countr_zero(local));
-            return services(w).fault(w, op, local, FaultKind::out_of_bounds,
-                                     "an atomic on local memory", true, a.address[lane]);
-        }
+    const bool generic = a.space == AccessSpace::generic;
+    const uint32_t whole = a.bytes * atomic_elements(op);
+    for (uint32_t rest = generic || whole > a.bytes ? mask : 0; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        const uint64_t at = a.address[lane];
+        Landing landing;
+        if (at % whole)
+            landing = {nullptr, FaultKind::misaligned_address, false,
+                       "the address is not a multiple of the access size"};
+        else if (!generic || performed_at(at, op, a.bytes))
+            continue;
+        else if (!(atomic_flags(op) & atomic_reports_swap))
+            landing = land(w, a.space, at, lane, whole, true);
+        else if (!is_extended(at))
+            landing = {nullptr, FaultKind::out_of_bounds, false, "no address of 57 bits"};
+        if (landing.fault != FaultKind::none)
+            return services(w).fault(w, op, 1u << lane, landing.fault, landing.what, true, at);
+        a.lanes &= ~(1u << lane);
     }
+    if (generic && op->m[3] != no_predicate) write_predicate(w, op->m[3], a.lanes, mask);
+    if (!a.lanes) return op + 1;
     const bool swap_result = (atomic_flags(op) & atomic_reports_swap) != 0;
     // A compare-and-swap that reports keeps its old value here, out of the way of registers.
     const uint32_t words = width_words(static_cast<Width>(op->k[0]));
@@ -224,9 +247,9 @@ const Op* atomic_port_rows(const Op* op, Warp& w, uint32_t mask, uint32_t operan
                 same &= w.row(sink_row + k * row_bytes)[lane] == expected[k][lane];
             swapped |= static_cast<uint32_t>(same) << lane;
         }
-        write<false>(w, op->d, L::select(swapped, L::splat(1), L::splat(0)), mask);
-        if (words == 2) write<false>(w, op->d + row_bytes, L::splat(0), mask);
-        if (op->m[3] != no_predicate) write_predicate(w, op->m[3], swapped, mask);
+        write<false>(w, op->d, L::select(swapped, L::splat(1), L::splat(0)), a.lanes);
+        if (words == 2) write<false>(w, op->d + row_bytes, L::splat(0), a.lanes);
+        if (!generic && op->m[3] != no_predicate) write_predicate(w, op->m[3], swapped, mask);
     }
     return next;
 }
@@ -240,8 +263,8 @@ const Op* popc_inc_port(const Op* op, Warp& w, uint32_t mask) {
 
 void lower(Lower& x, const typed::Atom& i) { atomic(x, i); }
 void lower(Lower& x, const typed::Atomg& i) { atomic(x, i); }
-void lower(Lower& x, const typed::AtomCas& i) { compare_and_swap(x, i); }
-void lower(Lower& x, const typed::AtomgCas& i) { compare_and_swap(x, i); }
+void lower(Lower& x, const typed::AtomCas& i) { compare_and_swap(x, i, is_cast(i.mode)); }
+void lower(Lower& x, const typed::AtomgCas& i) { compare_and_swap(x, i, false); }
 void lower(Lower& x, const typed::Red& i) { reduction(x, i); }
 void lower(Lower& x, const typed::Redg& i) { reduction(x, i); }
 
@@ -257,10 +280,15 @@ void lower(Lower& x, const typed::Atoms& i) {
     finish(x, op, shape, 0, no_predicate);
 }
 
-void lower(Lower& x, const typed::AtomsPopcInc& i) {
-    if (i.d.index != SASSDEC_RZ) return x.gap("the result of ATOMS.POPC.INC");
-    // No row of ones exists: the handlers of the flat model add 1 themselves (AtomicOp::none).
-    near_operand(x, i.addr, shift_of(i.scale));
+namespace {
+
+// POPC.INC, but for its address. No row of ones exists: the handlers add 1 themselves.
+template <class T>
+bool popc_inc(Lower& x, const T& i) {
+    if (i.d.index != SASSDEC_RZ) {
+        x.gap("the result of POPC.INC");
+        return false;
+    }
     x.op.d = sink_row;
     x.op.e = x.op.f = zero_row;
     describe(x);
@@ -268,11 +296,23 @@ void lower(Lower& x, const typed::AtomsPopcInc& i) {
     x.op.m[2] = static_cast<uint32_t>(AtomicOp::add) | static_cast<uint32_t>(AtomicType::u32) << 8 |
                 1 << 16;
     x.op.m[3] = no_predicate;
-    if (x.through_port()) {
+    return true;
+}
+
+}  // namespace
+
+void lower(Lower& x, const typed::AtomsPopcInc& i) {
+    near_operand(x, i.addr, shift_of(i.scale));
+    if (!popc_inc(x, i)) return;
+    if (x.through_port())
         x.handler(popc_inc_port);
-        return;
-    }
-    choose_atomic(x, AtomicOp::none, AtomicType::u32, AccessSpace::shared);
+    else
+        choose_atomic(x, AtomicOp::none, AtomicType::u32, AccessSpace::shared);
+}
+void lower(Lower& x, const typed::AtomPopcInc& i) {
+    if (i.pd.index != no_predicate) return x.gap("a predicate result of ATOM.POPC.INC");
+    if (!far_operand(x, i.addr, true, i.ext == typed::AddressExt::B64) || !popc_inc(x, i)) return;
+    x.handler(popc_inc_port);
 }
 
 void lower(Lower& x, const typed::AtomsCas& i) {
@@ -282,7 +322,7 @@ void lower(Lower& x, const typed::AtomsCas& i) {
     x.op.d = x.destination_row(i.d.index, shape.words);
     x.op.e = x.source_row(i.cmp.index, shape.words);
     x.op.f = x.source_row(i.data.index, shape.words);
-    const bool reports = i.mode == typed::CasMode::CAST || i.mode == typed::CasMode::CAST_SPIN;
+    const bool reports = is_cast(i.mode);
     if (!reports && i.pd.index != no_predicate) return x.gap("a predicate result of ATOMS.CAS");
     finish(x, AtomicOp::cas, shape, reports ? atomic_reports_swap : 0, i.pd.index);
 }

@@ -17,6 +17,7 @@ uint32_t shift_of(typed::SharedScale scale);
 void lower(Lower&, const typed::Red&);
 void lower(Lower&, const typed::Redg&);
 void lower(Lower&, const typed::Atoms&);
+void lower(Lower&, const typed::AtomPopcInc&);
 void lower(Lower&, const typed::AtomsPopcInc&);
 void lower(Lower&, const typed::AtomsCas&);
 

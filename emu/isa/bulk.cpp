@@ -18,6 +18,9 @@
 // Cache hints (desc[UR]) change no result.
 #include "emu/isa/bulk.hpp"
 
+#include "emu/isa/memory_access.hpp"
+#include "emu/memory/perform.hpp"
+
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
@@ -102,29 +105,57 @@ const Op* end_group(const Op* op, Warp& w, uint32_t) {
     return services(w).end_copy_group(w, op, {.bulk = true, .scoreboard = op->k[0]});
 }
 
-// fence.proxy.tensormap acquire. PTX wants an address in global memory; an H200 checks only its
-// alignment.
+constexpr uint32_t map_alignment = 64;
+
+// What the chip looks at where an operation leaves memory alone (tests/hardware/generic): the
+// alignment of its address, and that it is one of 57 bits; whether anything is there it does not
+// ask. False: a fault has been reported.
+bool possible_address(Warp& w, const Op* op, uint32_t mask, uint64_t address, uint32_t alignment,
+                      const char* rule) {
+    const bool aligned = address % alignment == 0;
+    if (aligned && is_extended(address)) return true;
+    services(w).fault(w, op, mask & (0u - mask),
+                      aligned ? FaultKind::out_of_bounds : FaultKind::misaligned_address,
+                      aligned ? "addresses have 57 bits, the upper of which are extended" : rule,
+                      true, address);
+    return false;
+}
+
+// fence.proxy.tensormap acquire. PTX wants an address in global memory, and models are told of one.
 const Op* acquire_map(const Op* op, Warp& w, uint32_t mask) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
     Access a;
     a.op = AccessOp::cache;
     a.space = AccessSpace::global;
     a.proxy = Proxy::tensormap;
     a.bytes = 16;
-    a.lanes = mask & (0u - mask);
+    a.lanes = 1u << lane;
     a.warp = &w;
-    a.address[std::countr_zero(mask)] = pair(w, op->a);
+    a.address[lane] = pair(w, op->a);
+    if (!possible_address(w, op, mask, a.address[lane], map_alignment,
+                          "a tensor map to acquire lies at a multiple of 64 bytes"))
+        return nullptr;
     return services(w).access(w, op, a);
 }
 
-// prefetch.tensormap: of the address an H100 checks the alignment alone, whether anything is there
-// or not.
+// prefetch.tensormap reads the map, though nobody sees what: the chip faults some time later.
 const Op* prefetch_map(const Op* op, Warp& w, uint32_t mask) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
     const uint64_t address = pair(w, op->a);
-    if (address % 64)
-        return services(w).fault(w, op, mask & (0u - mask), FaultKind::misaligned_address,
-                                 "a tensor map to prefetch lies at a multiple of 64 bytes", true,
-                                 address);
-    return next(op, w);
+    if (!possible_address(w, op, mask, address, map_alignment,
+                          "a tensor map to prefetch lies at a multiple of 64 bytes"))
+        return nullptr;
+    if (reaches(w, AccessSpace::global, address, lane, map_alignment, false)) return next(op, w);
+    const Landing at = land(w, AccessSpace::global, address, lane, map_alignment, false);
+    return services(w).fault(w, op, 1u << lane, at.fault, at.what, true, address);
+}
+
+const Op* prefetch_bytes(const Op* op, Warp& w, uint32_t mask) {
+    const bool any = w.uniform[op->c / 4] & 0xffff;
+    return !any || possible_address(w, op, mask, pair(w, op->b), 16,
+                                    "a bulk copy's addresses are multiples of 16")
+               ? next(op, w)
+               : nullptr;
 }
 
 // What sm_107 adds to copies and does not execute; null: nothing.
@@ -246,7 +277,11 @@ void lower(Lower& x, const typed::Utmaredg& i) {
 
 // Prefetches leave no trace, but a map that is none is one for them too; and tensor maps are not
 // cached here.
-void lower(Lower& x, const typed::Ublkpf&) { x.handler(nothing); }
+void lower(Lower& x, const typed::Ublkpf& i) {
+    x.op.b = x.uniform_source(i.src.base, 2);
+    x.op.c = x.uniform_source(i.c.index);
+    x.handler(prefetch_bytes);
+}
 void lower(Lower& x, const typed::Utmapf& i) {
     if (unknown_form(i)) return x.handler(nothing);
     tensor_operands(x, i, prefetch);

@@ -148,12 +148,23 @@ const Op* check(const Op* op, Warp& w, uint32_t mask) {
     return answered(over);
 }
 
-// ATOMS.ARRIVE: the lanes arrive one after the other at objects of sm_80. The token is the state
-// word before, in both registers, as compiled code makes it for arrive.noComplete.
+// ATOMS.ARRIVE, and ATOM.ARRIVE by generic addresses: the lanes arrive one after the other at
+// objects of sm_80. The token is the state word before, in both registers, as compiled code makes
+// it for arrive.noComplete.
+template <bool Generic>
 const Op* arrive_counters(const Op* op, Warp& w, uint32_t mask) {
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-        const uint32_t address = address_of_lane(op, w, lane);
+        uint32_t address;
+        if constexpr (Generic) {
+            const uint64_t at = as<MemoryPayload>(*op).far(w).at(lane);
+            if (at >> 32 != shared_window_high)
+                return services(w).fault(w, op, 1u << lane, FaultKind::out_of_bounds,
+                                         "mbarrier objects lie in shared memory", true, at);
+            address = static_cast<uint32_t>(at);
+        } else {
+            address = address_of_lane(op, w, lane);
+        }
         const std::byte* object = services(w).shared(w, op, lane, address, 8);
         if (!object) return nullptr;
         const auto state = static_cast<uint32_t>(host::load<uint64_t>(object) >> 32);
@@ -206,6 +217,27 @@ const Op* compare_and_swap(const Op* op, Warp& w, uint32_t mask) {
         ++w.effects;
     }
     write_uniform64(w, op->d, before);
+    return next(op, w);
+}
+
+// mbarrier.inval leaves the object alone; the chip looks at its address all the same, and takes a
+// rank that is not there for an illegal instruction (tests/hardware/generic).
+const Op* possible_object(const Op* op, Warp& w, uint32_t mask) {
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        const uint32_t address = address_of_lane(op, w, lane), rank = address >> 24;
+        const auto fault = [&](FaultKind kind, const char* what) {
+            return services(w).fault(w, op, 1u << lane, kind, what, true, address);
+        };
+        if (rank >= w.cta->cluster->size)
+            return fault(FaultKind::illegal_instruction,
+                         "the address names a rank that the cluster does not have");
+        if (rank == w.cta->rank && (address & 0xffffff) + 8 > w.cta->shared_bytes)
+            return fault(FaultKind::out_of_bounds, "outside the shared memory of the CTA");
+        if (address % 8)
+            return fault(FaultKind::misaligned_address,
+                         "an mbarrier object lies at a multiple of 8 bytes");
+    }
     return next(op, w);
 }
 
@@ -284,7 +316,14 @@ void lower(Lower& x, const typed::AtomsArrive& i) {
     if (i.size != 2) return x.reject("ATOMS.ARRIVE of an object that is not 64 bits");
     near_operand(x, i.addr, shift_of(i.scale));
     x.op.d = x.destination_row(i.d.index, 2);
-    x.handler(arrive_counters);
+    x.handler(arrive_counters<false>);
+}
+void lower(Lower& x, const typed::AtomArrive& i) {
+    if (i.size != 2) return x.reject("ATOM.ARRIVE of an object that is not 64 bits");
+    if (i.pd.index != 7) return x.gap("a predicate result of ATOM.ARRIVE");
+    if (!far_operand(x, i.addr, true, i.ext == typed::AddressExt::B64)) return;
+    x.op.d = x.destination_row(i.d.index, 2);
+    x.handler(arrive_counters<true>);
 }
 
 void lower(Lower& x, const typed::SyncsPhasechk& i) {
@@ -335,7 +374,11 @@ void lower(Lower& x, const typed::SyncsCas& i) {
 // The unit keeps objects in a cache of its own, which these empty (mbarrier.inval is IV); here an
 // object is always in memory.
 void lower(Lower& x, const typed::SyncsCctlAll&) { x.handler(nothing); }
-void lower(Lower& x, const typed::SyncsCctlAddr&) { x.handler(nothing); }
+void lower(Lower& x, const typed::SyncsCctlAddr& i) {
+    if (i.addr.base_uniform) return x.handler(nothing);  // USYNCS.CCTL
+    near_operand(x, i.addr, 0);
+    x.handler(possible_object);
+}
 
 // Once the copies of the lanes so far are done.
 void lower(Lower& x, const typed::ArrivesLdgstsbar& i) {

@@ -8,6 +8,7 @@ namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
 void lower(Lower&, const typed::SyncsArrive&);
+void lower(Lower&, const typed::AtomArrive&);
 void lower(Lower&, const typed::AtomsArrive&);
 void lower(Lower&, const typed::SyncsPhasechk&);
 void lower(Lower&, const typed::UsyncsArrive&);

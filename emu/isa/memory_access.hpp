@@ -271,6 +271,11 @@ SASSEMU_INLINE bool far_offsets(const Op* op, const Warp& w, uint32_t mask, cons
 inline uint32_t shared_rank_bits(const Warp& w) { return w.cta->rank << 24; }
 
 // The addresses of all lanes.
+// Whether bits 63 to 57 of a generic address extend bit 56: others are none to the chip.
+constexpr bool is_extended(uint64_t address) {
+    const int64_t upper = static_cast<int64_t>(address) >> 56;
+    return upper == 0 || upper == -1;
+}
 SASSEMU_INLINE V32 near_lanes(const NearBase& base) {
     return L::add(L::shl(L::load(base.row), L::splat(base.shift)), L::splat(base.add));
 }

@@ -4,6 +4,7 @@
 // here; through the port each of them is told to the model.
 #include "emu/isa/memory_order.hpp"
 #include "emu/isa/memory_access.hpp"
+#include "emu/memory/perform.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -65,6 +66,23 @@ const Op* query_space(const Op* op, Warp& w, uint32_t mask) {
     return next(op, w);
 }
 
+// applypriority and discard, of all that is done to a line: on the chip they need memory there, and
+// fault like a load of one byte; shared memory and parameters pass, and what has more than 57 bits.
+const Op* touch_line(const Op* op, Warp& w, uint32_t mask) {
+    const FarBase address = as<MemoryPayload>(*op).far(w);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        const uint64_t at = address.at(lane);
+        const auto high = static_cast<uint32_t>(at >> 32);
+        if (!is_extended(at) || high == constant_window_high || high == shared_window_high ||
+            reaches(w, AccessSpace::generic, at, lane, 1, false))
+            continue;
+        const Landing landing = land(w, AccessSpace::generic, at, lane, 1, false);
+        return services(w).fault(w, op, 1u << lane, landing.fault, landing.what, true, at);
+    }
+    return next(op, w);
+}
+
 const Op* grid_wait(const Op* op, Warp& w, uint32_t mask) {
     return services(w).grid_wait(w, op, mask);
 }
@@ -83,7 +101,13 @@ void lower(Lower& x, const typed::Fence&) { fence(x, true); }
 void lower(Lower& x, const typed::Acqbulk&) { x.handler(x.late_copies() ? grid_wait : nothing); }
 void lower(Lower& x, const typed::Errbar&) { x.handler(nothing); }
 void lower(Lower& x, const typed::Cgaerrbar&) { x.handler(nothing); }
-void lower(Lower& x, const typed::Cctl&) { x.handler(nothing); }
+void lower(Lower& x, const typed::Cctl& i) {
+    if (i.cache == typed::CctlCache::C || i.cache == typed::CctlCache::I)
+        return x.reject("CCTL of a cache of constants or instructions, by an address of memory");
+    const bool touches = i.op == typed::CctlOp::DML2 || i.op == typed::CctlOp::RML2;
+    if (!touches || !i.e) return x.handler(nothing);
+    if (far_operand(x, i.addr, true, true)) x.handler(touch_line);
+}
 // Half of fence.proxy.tensormap's acquire on sm_100+: the other is UTMACCTL.IV, which orders.
 void lower(Lower& x, const typed::CctlUniform&) { x.handler(nothing); }
 void lower(Lower& x, const typed::Cctll&) { x.handler(nothing); }

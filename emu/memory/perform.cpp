@@ -190,7 +190,8 @@ bool reaches(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
              bool write) {
     if (land(w, space, address, lane, bytes, write).host) return true;
     const bool global = space == AccessSpace::global || space == AccessSpace::generic;
-    return global && address % bytes == 0 && launch_host(w).far(address, bytes);
+    const LaunchHost* const host = w.cta->launch->host;  // none where states are explored
+    return global && address % bytes == 0 && host && host->far(address, bytes);
 }
 
 void perform(Warp& w, const Access& access, uint32_t lanes) {

@@ -2,6 +2,8 @@
 // The events of async_events.hpp, filled in.
 #include "emu/plugin/async_events.hpp"
 
+#include <bit>
+
 #include "emu/plugin/driven_machine.hpp"
 
 namespace sassemu::events {
@@ -12,7 +14,8 @@ sassemu_async async_event(Warp& w, const Op* op, uint32_t lanes, uint32_t kind, 
     sassemu_async e{};
     e.size = sizeof e;
     e.agent_kind = kind;
-    e.proxy = kind == SASSEMU_AGENT_LDGSTS ? SASSEMU_VIA_GENERIC : SASSEMU_VIA_ASYNC;
+    const bool generic = kind == SASSEMU_AGENT_LDGSTS || kind == SASSEMU_AGENT_WARP;
+    e.proxy = generic ? SASSEMU_VIA_GENERIC : SASSEMU_VIA_ASYNC;
     e.id = id;
     e.lanes = lanes;
     e.warp = handle(&w);
@@ -97,8 +100,13 @@ const std::byte* AsyncOperation::read(const sassemu_location& at, const std::byt
 }
 void AsyncOperation::write(const sassemu_location& at, const std::byte* bytes, uint64_t count,
                            bool reduce) {
-    if (DrivenMachine* const driver = hooks_->scoped())
-        driver->agent_writes(handle(&warp_), event_.id, at, count, SASSEMU_VIA_ASYNC, reduce);
+    if (DrivenMachine* const driver = hooks_->scoped()) {
+        if (event_.agent_kind == SASSEMU_AGENT_WARP)
+            driver->thread_writes(handle(&warp_),
+                                  static_cast<uint32_t>(std::countr_zero(event_.lanes)), at, count);
+        else
+            driver->agent_writes(handle(&warp_), event_.id, at, count, SASSEMU_VIA_ASYNC, reduce);
+    }
     tell(*hooks_, event_, SASSEMU_ASYNC_WRITE, event_.proxy, write_op(reduce), at, count, bytes);
 }
 

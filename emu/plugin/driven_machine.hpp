@@ -92,6 +92,8 @@ class DrivenMachine : public Plugin {
     void agent_writes(sassemu_warp w, uint64_t id, const sassemu_location& at, uint64_t count,
                       uint32_t proxy, bool reduce);
     void agent_landed();  // what it has written is there
+    // The same of a thread's own store that no registers hold the values of (st.bulk).
+    void thread_writes(sassemu_warp w, uint32_t lane, const sassemu_location& at, uint64_t count);
     // Threads initialise an mbarrier object; one is about to arrive at it, or to test it.
     void initialises(sassemu_warp w, uint32_t lanes, const sassemu_location& object);
     void meets(sassemu_insn i, sassemu_warp w, uint32_t lanes, const sassemu_location& object);
@@ -307,6 +309,8 @@ class DrivenMachine : public Plugin {
     void commit(const Who& who, uint32_t lanes, uint32_t kind);
     void wait_groups(const Who& who, uint32_t lanes, uint32_t kind, uint32_t left);
     sassemu_place agent_place(const Who& who, uint64_t id) const;
+    void changes(const Who& who, sassemu_operation o, const sassemu_location& at, uint64_t count,
+                 bool reduce);
     // ---- reads that may be late (driven_late_reads.cpp)
     struct LateReads {
         struct Passed {  // by a store: what that load has found

@@ -181,7 +181,8 @@ void DrivenMachine::sync_scoped(const sassemu_sync& e) {
                 } else {
                     sassemu_effect effect{};
                     effect.size = sizeof effect;
-                    host.insn_effect(e.insn, &effect);
+                    effect.action = SASSEMU_ACTION_COPY;  // what the driver has functions for
+                    if (e.insn) host.insn_effect(e.insn, &effect);
                     Who owner = who;
                     owner.cta = who.cta >> cta_bits << cta_bits | e.owner;
                     arrive_agent(who, e.agent, at, SASSEMU_LEVEL_CLUSTER,
@@ -259,6 +260,7 @@ void DrivenMachine::agent_issued(sassemu_warp w, uint32_t lanes, uint64_t id, ui
     const AtMachine at_machine(this);
     const Who who = place(w);
     finish_lanes(who, lanes);
+    if (kind == SASSEMU_AGENT_WARP) return;  // it does that itself
     sassemu_operation o = operation(SASSEMU_OPERATION_ISSUE);
     o.other = agent_place(who, id).thread;
     for_lanes(who.threads(lanes), [&](unsigned lane) {
@@ -320,11 +322,25 @@ void DrivenMachine::agent_writes(sassemu_warp w, uint64_t id, const sassemu_loca
                                  uint64_t count, uint32_t proxy, bool reduce) {
     const AtMachine at_machine(this);
     const Who who = place(w);
-    const uint64_t address = map(who, at);
-    if (!address) return;
     sassemu_operation o = operation(SASSEMU_OPERATION_ATOMIC);
     o.proxy = static_cast<uint8_t>(proxy);
     o.from = agent_place(who, id);
+    changes(who, o, at, count, reduce);
+}
+
+void DrivenMachine::thread_writes(sassemu_warp w, uint32_t lane, const sassemu_location& at,
+                                  uint64_t count) {
+    const AtMachine at_machine(this);
+    const Who who = place(w);
+    sassemu_operation o = operation(SASSEMU_OPERATION_ATOMIC);
+    o.from = of(who, lane);
+    changes(who, o, at, count, false);
+}
+
+void DrivenMachine::changes(const Who& who, sassemu_operation o, const sassemu_location& at,
+                            uint64_t count, bool reduce) {
+    const uint64_t address = map(who, at);
+    if (!address) return;
     in_pieces(address, count, [&](uint64_t first, uint64_t some) {
         o.address = address + first;
         o.bytes = static_cast<uint8_t>(some);

@@ -183,6 +183,8 @@ void DrivenMachine::order(sassemu_insn i, sassemu_warp w, uint32_t lanes) {
 }
 
 const DrivenMachine::Meant& DrivenMachine::meant(sassemu_insn i) {
+    static const Meant nothing;
+    if (!i) return nothing;  // a function of the driver does it
     const auto [at, fresh] = scoped_.meant.try_emplace(i);
     Meant& m = at->second;
     if (!fresh) return m;
@@ -197,8 +199,8 @@ const DrivenMachine::Meant& DrivenMachine::meant(sassemu_insn i) {
     m.arrives_later = e.action == SASSEMU_ACTION_ARRIVE_LATER;
     if (e.kind == SASSEMU_EFFECT_MBARRIER) {
         const std::string_view text = host.insn_text(i);
-        m.counts = text.find("ATOMS.ARRIVE") != text.npos ||
-                   (m.arrives_later && text.find("CNT") == text.npos);
+        m.counts =
+            text.find("ATOM") != text.npos || (m.arrives_later && text.find("CNT") == text.npos);
     }
     const bool tests = e.kind == SASSEMU_EFFECT_MBARRIER && e.action == SASSEMU_ACTION_TEST;
     sassemu_intent intent{};
@@ -267,8 +269,7 @@ uint32_t DrivenMachine::map(const Who& who, const sassemu_location* where, uint3
 }
 
 void DrivenMachine::show_meant(sassemu_insn i, sassemu_operation& o) {
-    if (!i) return;  // a texel
-    const Meant& m = meant(i);
+    const Meant& m = meant(i);  // of a texel nothing
     if (!m.known) return;
     o.ordering = m.ordering;
     o.scope = m.scope;

@@ -187,7 +187,7 @@ void Hooks::launch_begin(HookedLaunch& l, const Kernel& kernel, std::span<const 
     i.grid = dim(l.grid);
     i.block = dim(l.block);
     i.cluster = dim(l.cluster);
-    i.registers = l.registers;
+    i.registers = kernel.registers;
     i.shared_static = l.shared_bytes - l.dynamic_shared;
     i.shared_dynamic = l.dynamic_shared;
     i.local_bytes = l.local_bytes;

@@ -60,9 +60,10 @@ void fill_bank0(std::vector<std::byte>& bank, uint32_t sm, const Bank0Values& v)
         put(at.explicit_cluster, v.explicit_cluster);
         put(at.cluster_rank, static_cast<uint32_t>(v.cluster.count()));
     }
-    // The pointer to the parameters, or to the bank (ptxas adds where they begin).
+    // Where generic pointers to parameters begin: at the parameters, or at the bank, and ptxas adds
+    // where they lie in it. Pointers to constants begin where the module's bank 3 lies.
     put64(at.param_window, window_base(constant_window_high) + (at.window ? v.param_base : 0));
-    put64(at.const_window, window_base(constant_window_high));
+    put64(at.const_window, v.constants);
     put64(at.bank_address, window_base(constant_window_high));
 }
 

@@ -14,8 +14,9 @@ namespace sassemu {
 struct Bank0Values {
     Dim3 block, grid, cluster;
     bool explicit_cluster = false;
-    uint32_t param_base = 0;      // bytes into the bank
-    uint32_t stack_top = 0;       // initial R1
+    uint32_t param_base = 0;  // bytes into the bank
+    uint64_t constants = 0;   // where the module's constants (bank 3) lie in memory; 0: it has none
+    uint32_t stack_top = 0;   // initial R1
     uint32_t dynamic_shared = 0;  // bytes
     uint64_t grid_id = 0;
     uint64_t grid_workspace = 0;  // cooperative launches; 0 otherwise

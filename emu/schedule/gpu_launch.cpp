@@ -184,6 +184,7 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     values.explicit_cluster = launch.in_clusters = request.explicit_cluster || k.cluster;
     values.stack_top = launch.local_bytes;
     values.param_base = k.param_base;
+    values.constants = m.bank3;
     values.dynamic_shared = request.dynamic_shared;
     values.grid_id = launch.id;
     values.sms = device_.sms;

@@ -42,6 +42,8 @@ const Op* access(Warp& w, const Op* op, const Access& a) {
         const Landing at = land(w, a.space, a.address[lane], lane, a.bytes, write, a.through);
         if (at.host) continue;
         if (e.is_multicast(w, a, lane)) return e.access_multicast(w, op, a);
+        if (a.op == AccessOp::cache)
+            return op + 1;  // it leaves memory alone: nothing need be there
         // Lanes before this one have no fault; hardware would have performed none of them in order,
         // so nothing has landed.
         std::string what = at.what;

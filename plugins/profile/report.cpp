@@ -186,12 +186,13 @@ Json Profiler::kernel_json(const Kernel& k) const {
                 const bool leaves = action == SASSEMU_ACTION_EXIT ||
                                     action == SASSEMU_ACTION_RETURN || is_branch(line.effect);
                 step.falls_through = !leaves || !step.always;
-                // A branch that needs a predicate besides its guard says so in an operand.
+                // What needs a predicate besides its guard says so in an operand, mostly PT.
                 bool has_target = false;
                 for (uint32_t o = 0; o < host.insn_operands(i); ++o) {
                     const sassemu_operand operand = this->operand(i, o);
-                    if (operand.kind == SASSEMU_OPERAND_PREDICATE ||
-                        operand.kind == SASSEMU_OPERAND_UNIFORM_PREDICATE)
+                    const bool predicate = operand.kind == SASSEMU_OPERAND_PREDICATE ||
+                                           operand.kind == SASSEMU_OPERAND_UNIFORM_PREDICATE;
+                    if (predicate && (operand.index != SASSEMU_PT || operand.inverted))
                         step.falls_through = true;
                     const auto target = by_pc.find(static_cast<uint64_t>(operand.value));
                     if (operand.kind != SASSEMU_OPERAND_IMMEDIATE || target == by_pc.end())

@@ -114,14 +114,17 @@ TEST_F(Clusters, TensorMapsAreChecked) {
     EXPECT_NE(refused.error().where.find("boxDim[0]"), std::string::npos);
 }
 
-// An H200 takes any address that is aligned; PTX asks for one in global memory.
-TEST_F(Clusters, ATensorMapIsAcquiredInGlobalMemory) {
+// PTX asks for an address in global memory; an H200 takes any that is aligned.
+TEST_F(Clusters, ATensorMapIsAcquiredWhereverTheAddressIs) {
     const uint64_t map = buffer(128);
     EXPECT_EQ(launch("acquire_map", {}, 1, map)->status, LaunchStatus::ok);
-    expect_fault(launch("acquire_map", {}, 1, map + 4096), FaultKind::out_of_bounds,
-                 {"UTMACCTL.IV", "cluster.cu:"});
-    expect_fault(launch("acquire_map", {}, 1, map + 4), FaultKind::misaligned_address,
-                 {"UTMACCTL.IV"});
+    for (const uint64_t nothing : {uint64_t{0}, map + 4096, ~uint64_t{0} << 7})
+        EXPECT_EQ(launch("acquire_map", {}, 1, nothing)->status, LaunchStatus::ok);
+    for (const uint64_t by : {4, 32})
+        expect_fault(launch("acquire_map", {}, 1, map + by), FaultKind::misaligned_address,
+                     {"UTMACCTL.IV", "multiple of 64", "cluster.cu:"});
+    expect_fault(launch("acquire_map", {}, 1, uint64_t{1} << 57), FaultKind::out_of_bounds,
+                 {"57 bits"});
 }
 
 TEST(Mbarrier, OverflowIsRefusedAndChangesNothing) {

@@ -415,11 +415,11 @@ TEST(Words, AWaitForAnArrivalThatDoesNotComeIsADeadlock) {
         EXPECT_NE(result.message.find(part), std::string::npos) << result.message;
 }
 
-// prefetch.tensormap looks at the alignment alone (H100), copies at more.
 TEST(Words, AddressesOfMapsAndBulkCopiesAreAligned) {
     const struct {
         const char *from, *word, *rule;
-    } words[] = {{"0x40", "UTMACCTL.PF [UR12]", nullptr},
+    } words[] = {{"0x40", "UTMACCTL.IV [UR12]", nullptr},
+                 {"0x20", "UTMACCTL.IV [UR12]", "multiple of 64"},
                  {"0x20", "UTMACCTL.PF [UR12]", "multiple of 64"},
                  {"0x60", "UTMALDG.1D [UR8], [UR12]", "multiple of 64"},
                  {"0x48", "UBLKCP.S.G [UR8], [UR12], UR16", "multiples of 16"}};

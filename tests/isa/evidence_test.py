@@ -7,6 +7,7 @@
 Complete: every word of entries.py that executes has a class, on every family, and the program finds the one that generate.py finds.
 True: what is measured or published by a record, the record has; what `verified.tsv` has, is measured. Current: the pages made of it.
 """
+import ctypes
 import glob
 import gzip
 import os
@@ -17,12 +18,13 @@ import sys
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-for folder in ("emu/evidence", "tests/isa", "tests/hardware"):
+for folder in ("emu/evidence", "tests/isa", "tests/hardware", "sdk/python"):
     sys.path.insert(0, os.path.join(ROOT, folder))
 import coverage  # noqa: E402
 import entries  # noqa: E402
 import generate  # noqa: E402
 import matrix_record  # noqa: E402
+from sassemu import trace  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 HARDWARE = os.path.join(ROOT, "tests", "hardware")
@@ -40,6 +42,11 @@ def code(path):
     """The words of a cubin's code."""
     with open(path, "rb") as f:
         data = f.read()
+    if path.endswith(".zst"):
+        room = ctypes.create_string_buffer(8 << 20)
+        size = trace._zstd().ZSTD_decompress(room, len(room), data, len(data))
+        assert size < len(room), path
+        data = room.raw[:size]
     offset, = struct.unpack_from("<Q", data, 0x28)
     size, count = struct.unpack_from("<HH", data, 0x3a)
     for k in range(count):
@@ -129,6 +136,7 @@ class Evidence(unittest.TestCase):
             "`cubins`": names_of("cubins/*/sm_90*.cubin") | names_of("cubins/sync/*/sm_90*.cubin"),
             "`async`": names_of("tests/hardware/async/*.cubin"),
             "`textures`": names_of("tests/hardware/textures/*.cubin"),
+            "`generic`": names_of("tests/hardware/generic/*.cubin.zst"),
             "`warpgroup`": coverage.OWN_RECORD,
         }
         vectors = of_vectors()

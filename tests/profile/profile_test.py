@@ -232,6 +232,33 @@ class Counts(Case):
 """, 32)
         self.assertEqual([r["liveRegisters"] for r in rows[:6]], [1, 2, 3, 1, 2, 0])
 
+    def test_live_registers_end_where_the_program_does(self):
+        """What stands behind an EXIT is not what follows it."""
+        _, rows = self.profile("""
+.target sm_90
+.kernel k
+    .param data 8
+        MOV R6, 0x1
+        ISETP.NE.AND P0, PT, RZ, RZ, PT
+  @P0   BRA `(far)
+        MOV R2, 0x1
+        EXIT
+far:
+        IADD3 R5, R6, R6, RZ
+        EXIT
+""", 32)
+        self.assertEqual([r["liveRegisters"] for r in rows[:7]], [1, 1, 1, 1, 0, 2, 0])
+
+    def test_registers_are_the_kernels_own(self):
+        """Not the most that any kernel of the module has."""
+        folder = os.path.join(ROOT, "cubins", "tma_hmma")
+        self.sassemu(0, "run", os.path.join(folder, "plan.json"), "--arch", "sm_90", "--plugin", "profile:json=" + self.path("p.json"))
+        told = json.loads(self.sassemu(0, "info", "--json", os.path.join(folder, "sm_90.cubin")).stdout)
+        own = {k["name"]: k["registers"] for k in told["modules"][0]["kernels"]}
+        self.assertGreater(len(set(own.values())), 1)
+        with open(self.path("p.json"), encoding="utf-8") as f:
+            self.assertEqual({k["kernel"]: k["registers"] for k in json.load(f)["kernels"]}, own)
+
     def test_roofline(self):
         kernel, _ = self.profile(ACCESSES.format(wide="", stride=128, lanes=32, within=0x3fff), 32, 5)
         roofline, totals = kernel["roofline"], kernel["totals"]

@@ -63,7 +63,7 @@ typedef struct sassemu_sync {
     uint32_t id;       /* barrier 0..15; group: enum sassemu_group_kind */
     sassemu_warp warp; /* NULL: no thread does it */
     sassemu_cta cta;
-    sassemu_insn insn;        /* NULL with warp */
+    sassemu_insn insn;        /* NULL with warp, and where a function of the driver does it */
     uint32_t expected;        /* barrier: threads; 0: all of the CTA */
     uint8_t waits, reduction; /* reduction: 0 none, 1 popc, 2 and, 3 or */
     uint8_t parity, read_only;
@@ -114,7 +114,7 @@ typedef struct sassemu_async {
         lanes; /* that issued it; ranges of st.async and red.async: the lane whose bytes they are */
     uint32_t op;       /* READ: SASSEMU_LOAD; WRITE: SASSEMU_STORE or SASSEMU_REDUCE */
     sassemu_warp warp; /* that issued it */
-    sassemu_insn insn;
+    sassemu_insn insn; /* NULL: a function of the driver does it */
     sassemu_location at; /* ranges: first byte */
     uint64_t bytes;
     const void* before; /* WRITE: the bytes before they are overwritten; valid in the call */

@@ -215,9 +215,11 @@ __device__ __noinline__ void put(void* dest, const void* source, size_t bytes, i
     if (char* there = window(static_cast<char*>(dest), pe)) {
         copy<G>(there, static_cast<const char*>(source), bytes);
         if (behind.operation) {
-            __threadfence_system();
             G::sync();
-            if (G::rank() == 0) signal(behind, pe);
+            if (G::rank() == 0) {
+                __threadfence_system();  // of what all have stored: it stands behind the barrier
+                signal(behind, pe);
+            }
         }
     } else if (G::rank() == 0) {
         sassemu_nvshmem_request r = asked(SASSEMU_NVSHMEM_PUT, pe);
@@ -456,7 +458,6 @@ __device__ inline int pe_of(const sassemu_nvshmem_team_info& team, int number) {
 
 template <class G>
 __device__ __noinline__ void meet(int number) {
-    __threadfence_system();
     G::sync();
     const sassemu_nvshmem_team_info* team = team_of(number);
     if (!team) __trap();  // there is no such team
@@ -466,6 +467,7 @@ __device__ __noinline__ void meet(int number) {
         *reinterpret_cast<volatile uint64_t*>(&own->met) = now;
         int round = 0;
         for (int far = 1; far < team->size; far *= 2, ++round) {
+            __threadfence_system();  // of what the group and the rounds so far have brought
             signal({&own->arrived[round], 1, SASSEMU_NVSHMEM_ADD},
                    pe_of(*team, (team->me + far) % team->size));
             wait(&own->arrived[round], 5, now);
