@@ -13,7 +13,7 @@ namespace sassemu::debug {
 namespace {
 
 constexpr int64_t frames_per_thread = 256;
-constexpr uint64_t most_elements = 4096;       // of an array, told at once
+constexpr uint64_t most_at_once = 4096;       // of an array, told at once
 constexpr uint64_t most_instructions = 65536;  // the same
 
 std::string base64(const std::string& bytes) {
@@ -296,7 +296,7 @@ Result<Json> Adapter::variables(const Json& arguments) {
                     variable(as<std::string>(m), inside + "." + as<std::string>(m), of.focus));
         else if (has(whole, "count")) {
             const auto all = field<uint64_t>(whole, "count");
-            const auto wanted = std::min(field(arguments, "count", uint64_t{200}), most_elements);
+            const auto wanted = std::min(field(arguments, "count", uint64_t{200}), most_at_once);
             const uint64_t begin = std::min(field(arguments, "start", uint64_t{0}), all);
             for (uint64_t k = begin; k < begin + std::min(wanted, all - begin); ++k)
                 out.push_back(variable("[" + std::to_string(k) + "]",
