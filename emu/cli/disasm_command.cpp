@@ -154,7 +154,8 @@ void add_disasm_command(CLI::App& app, int& exit_code) {
         "--words", command->words, "FILE or - with one 32-digit hex word (and TAB pc) a line");
     words->excludes(file);
     sub->add_option("--arch", command->arch, "architecture; for a module it overrides the file's");
-    sub->add_option("--kernel", command->kernel, "only the code of this kernel or function (as for run)")
+    sub->add_option("--kernel", command->kernel,
+                    "only the code of this kernel or function (as for run)")
         ->excludes(words);
     sub->add_flag("--hex", command->hex, "with the instruction words");
     sub->add_flag("--json", command->json, "as one JSON document");

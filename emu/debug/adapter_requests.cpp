@@ -13,7 +13,7 @@ namespace sassemu::debug {
 namespace {
 
 constexpr int64_t frames_per_thread = 256;
-constexpr uint64_t most_at_once = 4096;       // of an array, told at once
+constexpr uint64_t most_at_once = 4096;        // of an array, told at once
 constexpr uint64_t most_instructions = 65536;  // the same
 
 std::string base64(const std::string& bytes) {

@@ -89,7 +89,8 @@ Result<Stop> Session::wait(const Channel& channel, bool may_halt) {
         int passed = -1;
         auto message = channel.receive(&passed);
         if (!message) return lost();
-        limit_reached_ |= field(*message, "limit", false) || field(*message, "status", "") == "limit";
+        limit_reached_ |=
+            field(*message, "limit", false) || field(*message, "status", "") == "limit";
         if (has(*message, "error"))
             return Error{limit_reached_ ? ErrorCode::limit : ErrorCode::input, "debugger",
                          field<std::string>(*message, "error"), ""};

@@ -189,6 +189,18 @@ uint32_t row_after(Lower& x, const typed::Src& first, unsigned n) {
     return first.index == SASSDEC_RZ ? zero_row : x.source_row(first.index + n);
 }
 
+// Whether the handle stands in one place, of those that are known.
+template <class T>
+bool one_handle(Lower& x, const T& i, bool bindless) {
+    using typed::SrcKind;
+    const bool outside = i.word.kind == SrcKind::Imm || i.handle.kind == SrcKind::UReg;
+    const bool more = i.slot.kind == SrcKind::Imm ||
+                      (i.extra.kind == SrcKind::UReg && i.extra.index != SASSDEC_URZ);
+    if (bindless != outside && !more) return true;
+    x.gap(bindless && outside ? "a texture handle given twice" : "a texture handle of this form");
+    return false;
+}
+
 struct Form {
     bool scalar, bindless, level, offsets;
 };
@@ -196,16 +208,8 @@ struct Form {
 // The rows of the argument list.
 template <class T>
 bool arguments(Lower& x, const T& i, const Form& form) {
-    using typed::SrcKind;
     const unsigned dims = x.op.k[1];
-    const bool outside = i.word.kind == SrcKind::Imm || i.handle.kind == SrcKind::UReg;
-    const bool more = i.slot.kind == SrcKind::Imm ||
-                      (i.extra.kind == SrcKind::UReg && i.extra.index != SASSDEC_URZ);
-    if (form.bindless == outside || more) {
-        x.gap(form.bindless && outside ? "a texture handle given twice"
-                                       : "a texture handle of this form");
-        return false;
-    }
+    if (!one_handle(x, i, form.bindless)) return false;
     const bool layered = x.op.m[3] & array;
     const unsigned places = layered + dims;
     const unsigned n = places + form.bindless + form.level + form.offsets;
@@ -281,7 +285,7 @@ void lower(Lower& x, const typed::Txd& i) {
         return x.gap("TXD with half results, a clamped level or a handle in a register");
     if (!plain_offsets(x, i, "TXD with offsets in a uniform register", &form.offsets)) return;
     x.op.m[3] = derive;
-    if (!dimensions(x, i.dim) || !results_and_residency(x, i)) return;
+    if (!one_handle(x, i, false) || !dimensions(x, i.dim) || !results_and_residency(x, i)) return;
     const unsigned dims = x.op.k[1];
     for (unsigned d = 0; d < dims; ++d) x.op.m[d] = row_after(x, i.a, d);
     x.op.a = (x.op.m[3] & array) || form.offsets ? row_after(x, i.a, dims) : zero_row;

@@ -110,8 +110,8 @@ uint32_t half_of(uint32_t bits) {
 
 }  // namespace
 
-// What a driver makes of the border's colour: a fraction is rounded up from about 0.55 on, a float cut,
-// and integers keep its low bits.
+// What a driver makes of the border's colour: a fraction is rounded up from about 0.55 on, a float
+// cut, and integers keep its low bits.
 Texel Format::border() const {
     Texel t;
     for (uint32_t k = 0; k < desc_.channels; ++k) {

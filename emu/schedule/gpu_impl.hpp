@@ -46,7 +46,7 @@ struct LoadedModule {
     std::shared_ptr<const Module> module;
     LinkedImage linked;
     std::vector<uint64_t> data_bases;
-    Gpu::SymbolAddresses apart;  // variables that lie elsewhere than in their sections
+    Gpu::SymbolAddresses apart;              // variables that lie elsewhere than in their sections
     std::map<uint64_t, uint64_t> functions;  // address -> code offset, of such as lie elsewhere
     uint64_t code_base = 0;
     uint64_t bank3 = 0;                    // device address of the __constant__ variables

@@ -280,13 +280,13 @@ const Op* Engine::unsupported(Warp& w, const Op* op, const std::string& why) {
     w.stop = Stop::faulted;
     // A word without text is one that is not known.
     const std::string sass = code.sass(offset);
-    end(LaunchStatus::unsupported,
-        "kernel '" + kernel_ + "' at " + names::demangled(code.function(offset)) + "+" +
-            std::to_string(code.section_offset(offset)) + ": " +
-            (sass.empty()  ? why
-             : why.empty() ? sass + " decodes but does not execute"
-                           : sass + " does not execute: " + why) +
-            " on " + code.options().arch);
+    end(LaunchStatus::unsupported, "kernel '" + kernel_ + "' at " +
+                                       names::demangled(code.function(offset)) + "+" +
+                                       std::to_string(code.section_offset(offset)) + ": " +
+                                       (sass.empty()  ? why
+                                        : why.empty() ? sass + " decodes but does not execute"
+                                                      : sass + " does not execute: " + why) +
+                                       " on " + code.options().arch);
     return nullptr;
 }
 

@@ -112,9 +112,9 @@ typedef struct sassemu_async {
     uint64_t id;    /* counts from 1 in the launch */
     uint32_t
         lanes; /* that issued it; ranges of st.async and red.async: the lane whose bytes they are */
-    uint32_t op;       /* READ: SASSEMU_LOAD; WRITE: SASSEMU_STORE or SASSEMU_REDUCE */
-    sassemu_warp warp; /* that issued it */
-    sassemu_insn insn; /* NULL: a function of the driver does it */
+    uint32_t op;         /* READ: SASSEMU_LOAD; WRITE: SASSEMU_STORE or SASSEMU_REDUCE */
+    sassemu_warp warp;   /* that issued it */
+    sassemu_insn insn;   /* NULL: a function of the driver does it */
     sassemu_location at; /* ranges: first byte */
     uint64_t bytes;
     const void* before; /* WRITE: the bytes before they are overwritten; valid in the call */

@@ -11,10 +11,11 @@
 #include <type_traits>
 #include <vector>
 
-#define CHECK(call)                                                                                    \
-    if (const auto failure = (call); static_cast<int>(failure)) {                                                  \
-        std::fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, static_cast<int>(failure));       \
-        if (cudaPeekAtLastError() != cudaSuccess) std::exit(1);                                        \
+#define CHECK(call)                                                        \
+    if (const auto failure = (call); static_cast<int>(failure)) {          \
+        std::fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, \
+                     static_cast<int>(failure));                           \
+        if (cudaPeekAtLastError() != cudaSuccess) std::exit(1);            \
     }
 
 template <class T>
