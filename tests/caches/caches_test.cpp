@@ -236,10 +236,9 @@ TEST(Caches, ConstantsNeedTheirOwnInvalidation) {
         EXPECT_GT(stale_constants("random", load, "NOP", load, 1000), 0u);
         EXPECT_GT(stale_constants("adversarial", load, "CCTL.IVALL", load, 200), 0u);
         EXPECT_GT(stale_constants("adversarial", load, "MEMBAR.SC.CTA.IVALLTD", load, 200), 0u);
-        for (const char* policy : {"lazy", "eager", "random", "adversarial"}) {
+        // CCTL.C.IV of one address is an illegal instruction on a chip (tests/hardware/generic).
+        for (const char* policy : {"lazy", "eager", "random", "adversarial"})
             EXPECT_EQ(stale_constants(policy, load, "CCTL.C.IVALL", load, 1000), 0u);
-            EXPECT_EQ(stale_constants(policy, load, "CCTL.E.C.IV [R2]", load, 1000), 0u);
-        }
     }
     // Both look into one cache; without a look before there is no copy.
     EXPECT_EQ(stale_constants("adversarial", "NOP", "NOP", read[0], 200), 0u);
