@@ -278,7 +278,7 @@ Json Profiler::kernel_json(const Kernel& k) const {
     for (const auto& [name, n] : mix) j["opcodes"][name] = n;
 
     j["files"] = files;
-    Json& table = j["instructions"];
+    Json table;  // of its own: members that j gets later move what it has
     const auto column = [&](const char* name, auto&& of) {
         std::vector<uint64_t> values;
         values.reserve(lines.size());
@@ -318,6 +318,7 @@ Json Profiler::kernel_json(const Kernel& k) const {
     column("barrierWaits", [](const Line& i) { return i.m->waits; });
     column("barrierWaited", [](const Line& i) { return i.m->waited; });
     column("mbarrierTestsFailed", [](const Line& i) { return i.m->failed; });
+    j["instructions"] = std::move(table);
     return j;
 }
 

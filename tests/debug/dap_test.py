@@ -133,13 +133,17 @@ class Dap(common.Case):
         self.addCleanup(client.close)
         client.begin(self.plan("locals"), stopOnEntry=True)
         client.wait("stopped")
-        last = 0
-        for _ in range(3000):
-            client.sequence += 1
-            body = b'{"seq":%d,"type":"request","command":"continue","arguments":{}}' % client.sequence
-            client.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            last = client.sequence
-        client.process.stdin.flush()
+        first, last = client.sequence + 1, client.sequence + 3000
+        client.sequence = last
+
+        def send():  # while answers are read: neither side has room for all
+            for number in range(first, last + 1):
+                body = b'{"seq":%d,"type":"request","command":"continue","arguments":{}}' % number
+                client.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            client.process.stdin.flush()
+        sender = threading.Thread(target=send)
+        sender.start()
+        self.addCleanup(sender.join)
         while (message := client.receive())["type"] != "response" or message["request_seq"] != last:
             pass
         client.request("disconnect")
