@@ -7,6 +7,7 @@
 #include "emu/plugin/driven_machine.hpp"
 #include "emu/plugin/driving.hpp"
 #include "emu/plugin/hooks.hpp"
+#include "emu/program/code_image.hpp"
 
 namespace sassemu {
 
@@ -108,6 +109,14 @@ void DrivenMachine::lost(uint64_t launch, const std::string& why) const {
         if (one.id == launch)
             sassemu::launch(one.handle)
                 ->host->end(LaunchStatus::fault, "memory of another rank is lost: " + why);
+}
+
+// What the access reads lies with a process that is gone: one status for all such.
+void DrivenMachine::lost(const sassemu_access& a, uint32_t lanes, const std::string& why) {
+    Warp& w = *warp(a.warp);
+    const HookedInstruction& i = instruction(a.insn);
+    launch_host(w).fault(w, i.image->ops() + i.index, lanes, FaultKind::use_after_free,
+                         "memory of another rank is lost: " + why, false, 0);
 }
 
 // What loads may find elsewhere, behind what the machine has on its way there; why not.

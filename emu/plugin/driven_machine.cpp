@@ -338,8 +338,7 @@ int DrivenMachine::load(const sassemu_access& a, const Who& who, const sassemu_l
     };
     const Fetched fetched(*this);
     if (const std::string why = fetch(who, what, host.addresses(&a), global); !why.empty()) {
-        host.fault(session, a.warp, a.insn, global,
-                   ("memory of another rank is lost: " + why).c_str());
+        lost(a, global, why);
         return SASSEMU_SUPPLIED;
     }
     if (!ready(who, global, of_lane)) return SASSEMU_RETRY;

@@ -155,6 +155,7 @@ class DrivenMachine : public Plugin {
     bool read(uint64_t address, void* to, uint32_t bytes) const;
     bool write(uint64_t address, const void* from, uint32_t bytes) const;
     void lost(uint64_t launch, const std::string& why) const;
+    static void lost(const sassemu_access& a, uint32_t lanes, const std::string& why);
     std::string fetch(const Who& who, sassemu_operation what, const uint64_t* address,
                       uint32_t lanes);
     // Other processes are to see what comes before it: none may miss that afterwards.

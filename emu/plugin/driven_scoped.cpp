@@ -421,8 +421,7 @@ void DrivenMachine::load_pieces(const sassemu_access& a, const Who& who,
         uint64_t at[32] = {};
         for_lanes(mapped, [&](unsigned lane) { at[lane] = address[lane] + done; });
         if (const std::string why = fetch(who, what, at, mapped); !why.empty())
-            return (void)host.fault(session, a.warp, a.insn, mapped,
-                                    ("memory of another rank is lost: " + why).c_str());
+            return lost(a, mapped, why);
     }
     uint32_t rows[16][32] = {};
     for_lanes(a.lanes, [&](unsigned lane) {
