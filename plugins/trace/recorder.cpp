@@ -338,9 +338,11 @@ void Recorder::cta_end(sassemu_cta handle) {
 void Recorder::report_filters() {
     findings::report_unknown_kernels(*this, filter_.kernels(), met_);
     for (const std::string& kernel : filter_.kernels())
-        if (!met_.contains(kernel)) return;  // that says it all
+        if (std::none_of(met_.begin(), met_.end(),
+                         [&](const auto& name) { return sassemu::names::means(name, kernel); }))
+            return;  // that says it all
     const bool no_code = instructions_ == 0 && filter_.chooses_code();
-    if (!no_code && (time_ != 0 || filter_.words.empty() || !launched_)) return;
+    if (!no_code && (kept_ || filter_.words.empty() || !launched_)) return;
     std::string message = no_code ? "no instruction of the code is what these filters want:"
                                   : "nothing that was executed is what these filters want:";
     for (const std::string& word : filter_.words) message += " " + word;

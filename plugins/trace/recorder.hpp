@@ -128,9 +128,9 @@ class Recorder : public sassemu::Plugin {
     const Filter filter_;
     const bool addresses_, values_, registers_, events_, skipped_;
     Writer writer_;
-    std::atomic<size_t> held_{0};    // bytes of open chunks
-    std::atomic<uint64_t> time_{0};  // warp instructions that were recorded
-    std::atomic<bool> launched_{false};
+    std::atomic<size_t> held_{0};                      // bytes of open chunks
+    std::atomic<uint64_t> time_{0};                    // warp instructions that were recorded
+    std::atomic<bool> launched_{false}, kept_{false};  // something was launched, recorded
 
     std::shared_mutex running_mutex_;
     std::unordered_map<sassemu_launch, std::unique_ptr<LaunchState>> launches_;  // in flight

@@ -47,6 +47,7 @@ void Recorder::give(CtaState& c) {
     c.last_recorded = false;
     held_ -= c.counted;
     c.counted = 0;
+    if (full->records) kept_ = true;
     const Writer::About about{full->launch, full->cta, full->records};
     writer_.submit(
         [this, full](sassemu::trace::Trace& t) {
