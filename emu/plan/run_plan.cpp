@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <sassemu/names.hpp>
 #include <set>
 #include <span>
 
@@ -424,8 +425,8 @@ class Runner {
         // Memory carries no history: the last launch that ran is who can have written last.
         for (size_t i = 0; i < report_.launches.size(); ++i) {
             if (report_.launches[i].repeats == 0) continue;
-            result.last_writer =
-                "kernel '" + report_.launches[i].kernel + "', launch " + std::to_string(i + 1);
+            result.last_writer = "kernel '" + names::demangled(report_.launches[i].kernel) +
+                                 "', launch " + std::to_string(i + 1);
         }
         report_.comparisons.push_back(std::move(result));
         return {};

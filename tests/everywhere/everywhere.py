@@ -10,12 +10,15 @@ the seed draws (0, the default: the day, so that each day tries others). A failu
   * exit code 7, a signal, or a process that is still there GRACE seconds after its time limit;
   * a result or verdict other than the plan states, where the mode must keep it: every mode keeps what a right plan states, except that a
     checker may report (6). A plan that shows a mistake (a twin in cubins/sync) promises nothing where schedules or models differ;
-  * a mode that refuses (2) or cannot execute (5) a plan which the plain run takes, and that refuses_by_design() does not name.
+  * a mode that refuses (2) or cannot execute (5) a plan which the plain run takes.
+
+KNOWN lists what is known to differ; it is counted apart.
 """
 import argparse
 import collections
 import concurrent.futures
 import datetime
+import fnmatch
 import glob
 import json
 import os
@@ -43,8 +46,8 @@ MODES = {
     "weak": ("run", ["--model", "weak", "--seed", "{seed}"], True),
     "check-sync": ("check-sync", ["--seeds", "2"], True),
     "check-mem": ("check-mem", [], False),
-    "trace": ("run", ["--plugin", "trace:out={out}/t.sassemu-trace"], True),
-    "profile": ("run", ["--plugin", "profile:out={out}/p.html"], True),
+    "trace": ("run", ["--plugin", "trace:file={out}/t.trace"], True),
+    "profile": ("run", ["--plugin", "profile:html={out}/p.html"], True),
     "fidelity": ("run", ["--fidelity"], True),
     "debug": ("debug", ["--batch", "--ex", "continue"], False),
 }
@@ -59,7 +62,7 @@ def plans(source):
                 plan = json.load(f)
             except ValueError:
                 continue
-        if not isinstance(plan, dict) or "launches" not in plan or "condition" in plan:
+        if not isinstance(plan, dict) or "launches" not in plan or "condition" in plan or os.path.relpath(path, source) in NOT_ALONE:
             continue
         arch = plan.get("arch", [])
         relative = os.path.relpath(path, source)
@@ -86,14 +89,19 @@ def outcome(sassemu, source, case):
     return code, said, time.monotonic() - started
 
 
-# (mode, what the refusal says): plans that cannot run so, and say it.
-REFUSALS = [
-    ("debug", "several GPUs"),
+# Plans that need a process beside the run.
+NOT_ALONE = {"cubins/flight/pingpong/plan.json"}
+# What is known to differ: modes, plans, architectures (patterns), and why.
+KNOWN = [
+    ("caches*", "cubins/*collisions/*", "*", "lanes that store to one place race; a machine takes them in an order of its own"),
+    ("weak", "cubins/*collisions/*", "*", "the same"),
+    ("weak", "cubins/sync/c[gu]*", "sm_[78]*", "words of CUDA's headers without their PTX: weak takes some acquires of these chips for less; to be mended"),
 ]
 
 
-def is_refused(mode, said):
-    return any(m == mode and text in said for m, text in REFUSALS)
+def is_known(case):
+    path, arch, _, mode, _ = case
+    return any(fnmatch.fnmatch(mode, m) and fnmatch.fnmatch(path, p) and fnmatch.fnmatch(arch, a) for m, p, a, _ in KNOWN)
 
 
 def judge(case, plain, code, said):
@@ -105,8 +113,6 @@ def judge(case, plain, code, said):
         return f"ended by signal {-code}"
     if code == 7:
         return "internal error"
-    if code == 2 and is_refused(mode, said):
-        return None
     if code == 4 and "time limit" in said:
         return None  # too much for this machine in the time given; the plan's own limit is a test elsewhere
     wanted = {plain} if right else {plain, 0, 1, 3, 4} if MODES[mode][2] else {plain}
@@ -132,7 +138,7 @@ def main():
              for path, arch, right in plans(a.source) if not a.plans or path in a.plans for mode in a.mode or MODES]
     draw.shuffle(cases)
     end = time.monotonic() + a.seconds if a.seconds else float("inf")
-    plain, lock, wrong, ends, spent = {}, threading.Lock(), [], collections.Counter(), collections.Counter()
+    plain, lock, wrong, known_to_differ, ends, spent = {}, threading.Lock(), [], [], collections.Counter(), collections.Counter()
 
     def run(case):
         if time.monotonic() > end:
@@ -151,7 +157,9 @@ def main():
         with lock:
             ends[case[3], code] += 1
             spent[case[3]] += seconds
-            if bad:
+            if bad and code == 1 and is_known(case):
+                known_to_differ.append(case)
+            elif bad:
                 wrong.append(case)
                 last = said.strip().splitlines()[-1] if said.strip() else ""
                 print(f"{bad}: {' '.join(command(a.sassemu, case, 'OUT'))}\n    {last}", flush=True)
@@ -162,7 +170,7 @@ def main():
         codes = ", ".join(f"{code}: {n}" for (m, code), n in sorted(ends.items(), key=str) if m == mode)
         if codes:
             print(f"  {mode:20} {codes}  ({spent[mode]:.0f} s)")
-    print(f"everywhere: seed {seed}: {sum(ends.values())} of {len(cases)} cases, {len(wrong)} wrong")
+    print(f"everywhere: seed {seed}: {sum(ends.values())} of {len(cases)} cases, {len(known_to_differ)} differ as known, {len(wrong)} wrong")
     return 1 if wrong else 0
 
 
