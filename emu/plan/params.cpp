@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <sassemu/names.hpp>
 
 #include "emu/async/tensor_map.hpp"
 
@@ -13,10 +14,10 @@ namespace {
 
 Error mismatch(const Argument& arg, const Kernel& kernel, size_t index, std::string what,
                std::string hint = {}) {
-    return make_error(
-        ErrorCode::input, arg.where,
-        "argument " + std::to_string(index) + " of kernel '" + kernel.name + "' " + std::move(what),
-        std::move(hint));
+    return make_error(ErrorCode::input, arg.where,
+                      "argument " + std::to_string(index) + " of kernel '" +
+                          names::demangled(kernel.name) + "' " + std::move(what),
+                      std::move(hint));
 }
 
 Result<std::vector<std::byte>> integer_bytes(uint64_t bits, size_t size) {
@@ -132,7 +133,8 @@ Result<std::vector<std::byte>> build_parameters(const Launch& launch, const Kern
     if (launch.param_bytes) {
         if (launch.param_bytes->size() != kernel.param_size) {
             return make_error(ErrorCode::input, launch.where,
-                              "kernel '" + kernel.name + "' takes a parameter block of " +
+                              "kernel '" + names::demangled(kernel.name) +
+                                  "' takes a parameter block of " +
                                   std::to_string(kernel.param_size) + " bytes, paramBytes has " +
                                   std::to_string(launch.param_bytes->size()));
         }
@@ -140,14 +142,14 @@ Result<std::vector<std::byte>> build_parameters(const Launch& launch, const Kern
     }
     if (kernel.parameters.empty() && kernel.param_size != 0) {
         return make_error(ErrorCode::input, launch.where,
-                          "kernel '" + kernel.name + "' states " +
+                          "kernel '" + names::demangled(kernel.name) + "' states " +
                               std::to_string(kernel.param_size) +
                               " bytes of parameters but not their layout",
                           "give the whole block as paramBytes");
     }
     if (launch.args.size() != kernel.parameters.size()) {
         return make_error(ErrorCode::input, launch.where,
-                          "kernel '" + kernel.name + "' takes " +
+                          "kernel '" + names::demangled(kernel.name) + "' takes " +
                               std::to_string(kernel.parameters.size()) +
                               " arguments, the plan has " + std::to_string(launch.args.size()));
     }

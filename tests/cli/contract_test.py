@@ -9,6 +9,7 @@ import json
 import os
 import struct
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -369,6 +370,26 @@ class Contract(unittest.TestCase):
         listed = [line for line in self.check(0, "disasm", plain).stdout.splitlines() if opcode in line]
         self.assertEqual(found["count"], len(listed))
         self.assertIn("/*%04x*/" % found["offset"], listed[0])
+
+    def test_kernels_by_the_names_that_people_write(self):
+        library = os.path.join(ROOT, "cubins", "sync", "library", "library.sm_90.cubin")
+        symbol = "_Z12cuda_barrierILi0EEvPKjPjS2_"
+        whole = self.check(0, "disasm", library, "--kernel", symbol).stdout
+        for name in ("void cuda_barrier<0>(unsigned int const*, unsigned int*, unsigned int*)", "cuda_barrier<0>", "cuda_barrier<?>"):
+            if "?" not in name:
+                self.assertEqual(self.check(0, "disasm", library, "--kernel", name).stdout, whole)
+            said = self.check(2, "run", library, "--kernel", name).stderr
+            self.assertIn("cuda_barrier<0>" if "?" not in name else "may be any of", said)
+        said = self.check_one_line(2, "run", library, "--kernel", "cuda_barier")
+        self.assertIn("does not exist", said)
+        self.assertIn("; cuda_barrier<0>; ", said)
+        listed = self.check(2, "run", library).stderr
+        self.assertIn("\n  cuda_barrier<0>(unsigned int const*: 8 bytes, ", listed)
+        example = listed.splitlines()[-1].split("for example: sassemu ")[1]
+        self.assertIn("--grid 1 --block 32 --arg buffer=4096", example)
+        self.check(0, *shlex.split(example), "--time-limit", "20")
+        fault = self.check(3, "run", library, "--kernel", "cuda_barrier<0>", *["--arg", "i64=64"] * 3).stdout
+        self.assertIn("in kernel 'void cuda_barrier<0>(", fault)
 
     def test_a_missing_service_concerns_its_callers(self):
         """sm_120 leaves copies to functions of the driver; one that nobody knows refuses the kernel that calls it."""

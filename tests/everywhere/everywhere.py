@@ -95,7 +95,7 @@ NOT_ALONE = {"cubins/flight/pingpong/plan.json"}
 KNOWN = [
     ("caches*", "cubins/*collisions/*", "*", "lanes that store to one place race; a machine takes them in an order of its own"),
     ("weak", "cubins/*collisions/*", "*", "the same"),
-    ("weak", "cubins/sync/c[gu]*", "sm_[78]*", "words of CUDA's headers without their PTX: weak takes some acquires of these chips for less; to be mended"),
+    ("weak", "cubins/sync/*", "sm_[78]*", "words without their PTX: weak takes some acquires of these chips (mbarriers, libcu++) for less; to be mended"),
 ]
 
 
