@@ -16,8 +16,9 @@ import tempfile
 # With asynchronous copies or launches that depend on each other; the agents change nothing for others.
 WITH_AGENTS = {"attention", "bulk_copy", "cluster_ring", "convolution", "cp_async_gemm", "dependent_launch", "grouped_gemm", "hmma_pipeline", "split_k", "stream_k",
                "tensor_core", "tensormap_replace", "tma_gemm", "tma_hmma", "wgmma_gemm", "wgmma_persistent"}
-# Lanes of one LDGSTS or one store write the same word, and warps arrive at a barrier that they have not waited at: that is what these are about.
-RACES = {"accesses", "arrivals", "collisions", "matrix_collisions"}
+# Lanes of one LDGSTS or one store write the same word, warps arrive at a barrier that they have not waited at, and a loop of compare-and-swap begins with a
+# plain load: that is what these are about, or by the letter only.
+RACES = {"accesses", "arrivals", "collisions", "generic_pointers", "matrix_collisions"}
 
 
 def check(program, plan, arch, agents):
