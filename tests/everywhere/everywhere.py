@@ -95,6 +95,8 @@ NOT_ALONE = {"cubins/flight/pingpong/plan.json"}
 KNOWN = [
     ("caches*", "cubins/*collisions/*", "*", "lanes that store to one place race; a machine takes them in an order of its own"),
     ("weak", "cubins/*collisions/*", "*", "the same"),
+    ("caches*", "cubins/bench/*", "*", "these plans state how many warp instructions run; a machine's short turns divide warps otherwise"),
+    ("weak", "cubins/bench/*", "*", "the same"),
     ("weak", "cubins/sync/*", "sm_[78]*", "words without their PTX: weak takes some acquires of these chips (mbarriers, libcu++) for less; to be mended"),
 ]
 
