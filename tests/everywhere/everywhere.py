@@ -132,7 +132,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--mode", action="append", choices=list(MODES))
-    a = parser.parse_args()
+    a = parser.parse_intermixed_args()
     seed = a.seed or datetime.date.today().toordinal()
     sassemu = os.path.abspath(a.sassemu)
     draw = random.Random(seed)
