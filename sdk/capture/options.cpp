@@ -2,12 +2,10 @@
 // See options.hpp.
 #include "options.hpp"
 
-#include <cxxabi.h>
 #include <fnmatch.h>
 
 #include <charconv>
-#include <cstdlib>
-#include <memory>
+#include <sassemu/names.hpp>
 
 namespace sassemu::capture {
 namespace {
@@ -77,16 +75,9 @@ Options read_options(std::string_view text) {
     return o;
 }
 
-std::string demangled(const std::string& name) {
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> text(
-        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-    return status == 0 && text ? text.get() : name;
-}
-
 bool matches(const Options& options, const std::string& mangled) {
     const std::string& pattern = options.kernel;
-    for (const std::string& name : {mangled, demangled(mangled)})
+    for (const std::string& name : {mangled, names::demangled(mangled)})
         if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0 ||
             (pattern.find_first_of("*?[") == std::string::npos &&
              name.find(pattern) != std::string::npos))

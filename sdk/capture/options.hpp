@@ -44,6 +44,5 @@ struct Options {
 // Throws Failure.
 Options read_options(std::string_view text);
 bool matches(const Options& options, const std::string& mangled);
-std::string demangled(const std::string& name);
 
 }  // namespace sassemu::capture

@@ -3,6 +3,7 @@
 #include "recorder.hpp"
 
 #include <algorithm>
+#include <sassemu/names.hpp>
 
 namespace sassemu::capture {
 
@@ -19,7 +20,7 @@ bool Recorder::wanted(const Launch& launch) {
 
 void Recorder::refuse(const std::string& kernel, const std::string& why) noexcept {
     try {
-        say_("launch " + std::to_string(index_ - 1) + " of " + demangled(kernel) +
+        say_("launch " + std::to_string(index_ - 1) + " of " + names::demangled(kernel) +
              " is not captured: " + why);
     } catch (...) {
     }
