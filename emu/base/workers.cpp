@@ -118,7 +118,7 @@ struct Workers::State {
     uint32_t unended = 0;            // jobs
     uint32_t inside_it = 0;          // jobs in the arena, and runs
     uint32_t asleep = 0, woken = 0;  // threads outside of it
-    bool refused = false, end = false;
+    bool refused = false, fewer = false, end = false;
     std::atomic<bool> wanting{true};  // there may be a thread to wake or to lend
     // Who has been in the arena can go there again: what may fail is done.
     std::atomic<uint64_t> entered{0};  // by lent threads
@@ -246,7 +246,7 @@ bool Workers::State::help() {
     }
     wanting = false;
     if (refused || lent.size() + 1 >= threads) return false;
-    refused = true;
+    refused = fewer = true;
     try {
         lent.reserve(lent.size() + 1);
     } catch (const std::bad_alloc&) {
@@ -255,7 +255,7 @@ bool Workers::State::help() {
     std::thread thread = lend_thread([this] { serve(); });
     if (!thread.joinable()) return false;
     lent.push_back(std::move(thread));
-    refused = false;
+    refused = fewer = false;
     wanting = true;
     return true;
 }
@@ -278,6 +278,11 @@ uint32_t Workers::threads() const { return state_->threads; }
 uint32_t Workers::lent() const {
     const std::lock_guard lock(state_->mutex);
     return static_cast<uint32_t>(state_->lent.size());
+}
+
+bool Workers::short_of_threads() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->fewer;
 }
 
 bool Workers::spawn(Job job) noexcept {
@@ -398,6 +403,13 @@ void Workers::run(const std::function<void(Tasks&)>& first) {
     }
     if (!begun) of_this.here(begin);
     if (of_this.error) std::rethrow_exception(of_this.error);
+}
+
+void Workers::open_library() noexcept {
+    try {
+        Workers(2).run([](Tasks&) {});
+    } catch (const std::exception&) {  // then it is not used
+    }
 }
 
 uint32_t Workers::place() const {

@@ -27,6 +27,8 @@ class Workers {
     uint32_t threads() const;
     // Started so far.
     uint32_t lent() const;
+    // The host has refused the one that was wanted last, or memory for it.
+    bool short_of_threads() const;
 
     // The tasks of one run().
     class Tasks {
@@ -56,6 +58,10 @@ class Workers {
     // A job that ends some time, on a lent thread; nobody waits for it but the destructor. It must
     // not throw. False: there is no thread for it, nor memory. From any thread.
     [[nodiscard]] bool spawn(Job job) noexcept;
+
+    // Opens now what TBB opens when it is first used: later the process may be allowed to open
+    // nothing.
+    static void open_library() noexcept;
 
   private:
     struct State;
