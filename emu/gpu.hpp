@@ -56,6 +56,12 @@ struct GpuOptions {
     uint64_t stack_bytes = 1024;                      // per thread, at least what the kernel states
     uint64_t heap_bytes = 8 << 20;                    // device malloc
     std::function<void(std::string_view)> on_printf;  // device stdout; called in order per CTA
+    // Runs a job some time, once, on a thread of the program, which so lends its own pool (a
+    // tbb::task_arena, say: sdk/example/lent_arena) in place of threads that are started here. Jobs
+    // come from any thread, run for as long as there is work, and do not throw. The host thread
+    // that waits works too; `threads` is how many work in all. One that never runs a job is no
+    // harm, and one that comes late either.
+    std::function<void(std::function<void()>)> spawn;
 };
 
 struct Limits {

@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <fstream>
-#include <system_error>
+
+#include "emu/base/lend_thread.hpp"
 
 namespace sassemu {
 namespace {
@@ -227,27 +227,18 @@ std::uint64_t default_memory_limit() {
 
 Watchdog::Watchdog(const Budget& budget, std::function<void(Budget::Stop)> ignored,
                    std::function<void()> each) {
-    // Signals are for the program's own threads.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-        thread_ =
-            std::thread([this, &budget, ignored = std::move(ignored), each = std::move(each)] {
-                std::unique_lock lock(mutex_);
-                while (!changed_.wait_until(lock, budget.next_poll(), [this] { return done_; })) {
-                    if (each) each();
-                    budget.poll();
-                    const Budget::Stop why = budget.ignored(grace);
-                    if (why == Budget::Stop::none) continue;
-                    ignored(why);
-                    return;
-                }
-            });
-    } catch (const std::system_error&) {
-        // See the header: no thread, no watchdog.
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    // See the header: no thread, no watchdog.
+    thread_ = lend_thread([this, &budget, ignored = std::move(ignored), each = std::move(each)] {
+        std::unique_lock lock(mutex_);
+        while (!changed_.wait_until(lock, budget.next_poll(), [this] { return done_; })) {
+            if (each) each();
+            budget.poll();
+            const Budget::Stop why = budget.ignored(grace);
+            if (why == Budget::Stop::none) continue;
+            ignored(why);
+            return;
+        }
+    });
 }
 
 Watchdog::~Watchdog() {

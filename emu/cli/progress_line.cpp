@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstdio>
 
+#include "emu/base/lend_thread.hpp"
 #include "emu/base/progress.hpp"
 #include "emu/base/text.hpp"
 
@@ -63,10 +64,8 @@ ProgressLine::ProgressLine(const std::string& when, std::function<std::string(do
     winsize size{};
     if (terminal_ && ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
         columns_ = size.ws_col;
-    try {
-        thread_ = std::jthread([this](const std::stop_token& stop) { show(stop); });
-    } catch (const std::system_error&) {  // the host has no thread for this
-    }
+    // Where the host has no thread for this nothing is shown.
+    thread_ = lend_thread<std::jthread>([this](const std::stop_token& stop) { show(stop); });
 }
 
 ProgressLine::~ProgressLine() { end(); }

@@ -14,6 +14,7 @@
 #include "emu/base/input_file.hpp"
 #include "emu/base/limits.hpp"
 #include "emu/base/text.hpp"
+#include "emu/base/workers.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
@@ -236,7 +237,10 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
         SASSEMU_ASSIGN(sandbox, Sandbox::create());
         SASSEMU_TRY(open_outputs(*sandbox, options, stats));
         SASSEMU_TRY(plan::open_expectations(plan));
-        options.on_loaded = [&] { return sandbox->seal(); };
+        options.on_loaded = [&] {
+            Workers::open_library();
+            return sandbox->seal();
+        };
     }
     // A plugin that crashes takes what the buffer of standard output holds with it.
     if (!options.plugins.empty() || !command.common.models.empty())

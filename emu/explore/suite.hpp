@@ -31,8 +31,8 @@ struct Case {
 // that is no test becomes a case with an error.
 Result<std::vector<Case>> read_litmus_file(const std::string& path);
 
-// Runs every case; `done(case)` is called in the order of the cases. Errors: a model cannot be
-// loaded.
+// Runs every case; `done(case)` is called in the order of the cases, on the thread that has it at
+// the time. Errors: a model cannot be loaded.
 Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
                        const std::function<void(const Case&)>& done);
 

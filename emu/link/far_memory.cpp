@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "emu/base/lend_thread.hpp"
 #include "emu/memory/host_access.hpp"
 
 namespace sassemu::link {
@@ -46,10 +47,15 @@ void FarWindows::add(uint32_t rank, const Link::RemoteWindow& window, OutsideMem
     posted_[rank];
 }
 
+Result<void> FarWindows::start() {
+    thread_ = lend_thread([this] { renew_all(); });
+    if (thread_.joinable()) return {};
+    return Error{ErrorCode::system, "link", "the host has no thread for memory of other ranks", ""};
+}
+
 void FarWindows::begin(OutsideMemory& machine) {
     machine_ = &machine;
     known_ = true;
-    thread_ = std::thread([this] { renew_all(); });
 }
 
 bool FarWindows::holds(uint32_t gpu, uint64_t address, uint64_t bytes) const {

@@ -23,6 +23,8 @@ class FarWindows final : public FarMemory {
     // A window of another rank, whose it is, and which GPUs of this one may touch it. Before
     // begin().
     void add(uint32_t rank, const Link::RemoteWindow& window, OutsideMemory::Given given);
+    // Before the ranks meet: one that lacks what it takes is not there for the others.
+    [[nodiscard]] Result<void> start();
     // From now on what is watched is renewed.
     void begin(OutsideMemory& machine);
     // The machine goes.

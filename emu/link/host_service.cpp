@@ -16,6 +16,7 @@
 #include <mutex>
 #include <thread>
 
+#include "emu/base/lend_thread.hpp"
 #include "emu/base/limits.hpp"
 #include "emu/link/address.hpp"
 #include "emu/link/host_client.hpp"
@@ -52,11 +53,9 @@ class HostService final : public plan::HostProcesses, public OutsideAgent {
         wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (wake_.number() < 0)
             return Error{ErrorCode::system, options_.address, "the host gives no descriptor", ""};
-        try {
-            thread_ = std::thread([this] { work(); });
-        } catch (const std::system_error&) {
+        thread_ = lend_thread([this] { work(); });
+        if (!thread_.joinable())
             return Error{ErrorCode::system, options_.address, "the host has no thread for it", ""};
-        }
         memory_->add_outside(*this);
         if (!options_.begin_at_once) {
             SASSEMU_TRY(machine.wait_until("for a host process to attach and to begin", [this] {

@@ -3,8 +3,8 @@
 // at the clock. How connections come about is in link_connections.cpp; all coroutines run on that
 // one thread.
 #include <algorithm>
-#include <system_error>
 
+#include "emu/base/lend_thread.hpp"
 #include "emu/link/link_impl.hpp"
 
 namespace sassemu::link {
@@ -55,11 +55,9 @@ Result<void> LinkImpl::begin() {
     asio::co_spawn(io_, tick(), asio::detached);
     for (uint32_t rank = 0; rank < me_.rank; ++rank)
         asio::co_spawn(io_, dial(*peers_[rank]), asio::detached);
-    try {
-        thread_ = std::thread([this] { work(); });
-    } catch (const std::system_error&) {
+    thread_ = lend_thread([this] { work(); });
+    if (!thread_.joinable())
         return Error{ErrorCode::system, "link", "the host has no thread for it", ""};
-    }
     return {};
 }
 

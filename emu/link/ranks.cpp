@@ -79,6 +79,7 @@ class RanksOfPlan final : public plan::Ranks {
 
     Result<void> begin(Machine& machine) override {
         OutsideMemory& memory = outside(machine);
+        if (far_) SASSEMU_TRY(far_->start());
         SASSEMU_TRY(link_->meet());
         for (const Buffer& buffer : buffers_)
             if (buffer.owner != rank_) SASSEMU_TRY(map(memory, buffer));

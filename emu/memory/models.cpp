@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "emu/base/lend_thread.hpp"
 #include "emu/machine/cta.hpp"
 #include "emu/memory/models.hpp"
 
@@ -63,12 +64,14 @@ class Delay : public MemoryModel {
 
 class NullPeer : public MemoryModel {
   public:
-    NullPeer() : work_(boost::asio::make_work_guard(io_)), thread_([this] { io_.run(); }) {}
+    NullPeer()
+        : work_(boost::asio::make_work_guard(io_)), thread_(lend_thread([this] { io_.run(); })) {}
     ~NullPeer() override {
         work_.reset();
         io_.stop();
-        thread_.join();
+        if (thread_.joinable()) thread_.join();
     }
+    bool lives() const { return thread_.joinable(); }
     std::string_view name() const override { return "peer"; }
     PortAnswer issue(const Access& access, uint64_t token) override {
         if (access.op != AccessOp::load) return PortAnswer::done;
@@ -123,8 +126,12 @@ Result<std::unique_ptr<MemoryModel>> make_model(std::string_view spec, uint64_t 
     std::string_view options = colon == std::string_view::npos ? "" : spec.substr(colon + 1);
     const std::string where = "model '" + std::string(spec) + "'";
     if (name == "flat" && options.empty()) return std::unique_ptr<MemoryModel>();
-    if (name == "peer" && options.empty())
-        return std::unique_ptr<MemoryModel>(std::make_unique<NullPeer>());
+    if (name == "peer" && options.empty()) {
+        auto peer = std::make_unique<NullPeer>();
+        if (!peer->lives())
+            return Error{ErrorCode::system, where, "the host has no thread for it", ""};
+        return std::unique_ptr<MemoryModel>(std::move(peer));
+    }
     if (name == "delay") {
         uint64_t steps = 3;
         if (!options.empty()) {

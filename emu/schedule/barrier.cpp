@@ -3,6 +3,7 @@
 // as soon as some of its lanes are, and where it waits none of its lanes runs until the barrier
 // opens; lanes that come later arrive for the next phase. One that does not wait may arrive again,
 // and counts again, but not with a reduction. A reduction is over the lanes that came.
+#include <algorithm>
 #include <string>
 
 #include "emu/plugin/sync_events.hpp"
@@ -43,7 +44,10 @@ void open(Cta& cta, uint32_t id) {
             }
         }
     }
-    b = Barrier{};
+    // Clear again; warps that the CTA has not are so.
+    b.expected = b.arrived = b.warps = b.waiting = b.reduce = 0;
+    b.open = false;
+    std::fill_n(b.mask, cta.warp_count, 0u);
     cta.barriers_open &= ~(1u << id);
 }
 

@@ -70,7 +70,8 @@ Result<std::shared_ptr<Core>> Core::create(GpuOptions options, std::shared_ptr<H
     // One worker where a seed chooses, so that it says which run it is.
     const bool alone = o.deterministic || core->model || choices ||
                        (core->hooks && core->hooks->threading() != SASSEMU_FREE);
-    core->scheduler = std::make_unique<Scheduler>(*core->chooser, core->stops, o.threads, alone);
+    core->scheduler =
+        std::make_unique<Scheduler>(*core->chooser, core->stops, o.threads, alone, o.spawn);
     if (several && core->hooks) {
         core->hooks->attach(*core->host, *core->chooser);
         core->hooks->several = true;

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
+#include <new>
 #include <utility>
+
+#include "emu/base/lend_thread.hpp"
 
 namespace sassemu {
 
@@ -33,11 +36,12 @@ Scheduler::~Scheduler() {
         Lock lock(mutex_);
         for (const TaskRef& task : in_flight_)
             task->work->end(LaunchStatus::interrupted, "the machine is gone");
-        end_ = true;
+        door_->closed = true;
         changed_.notify_all();
-        place_.notify_all();
+        while (helping_) changed_.wait_for(lock, look_again);
     }
-    for (std::thread& thread : workers_) thread.join();
+    for (Call& call : calls_) call.thread.join();
+    if (keeper_.joinable()) keeper_.join();
 }
 
 // ---- the order of tasks
@@ -91,13 +95,10 @@ void Scheduler::begin_ready() {
             task->state = Task::State::in_flight;
             in_flight_.push_back(task);
             wanted_ += task->work->most_workers();
-            place_.notify_all();
+            if (background_) changed_.notify_all();
         }
     }
-    if (const uint32_t useful = std::min(wanted_, threads_); background_ && !alone_)
-        start_threads(useful);
-    else if (drivers_ && useful > 1 && !alone_)
-        start_threads(useful - 1);
+    ask_for_help(threads_);
 }
 
 void Scheduler::add_beside(std::unique_ptr<Work> work) {
@@ -116,9 +117,9 @@ void Scheduler::complete(TaskRef task) {
     std::erase(in_flight_, task);
     wanted_ -= task->work->most_workers();
     task->result = task->work->finish();
-    const auto there = static_cast<uint32_t>(workers_.size()) + (drivers_ ? 1 : 0);
+    const uint32_t there = workers_.lent() + 1;
     LaunchStats& stats = task->result.stats;
-    if (no_more_threads_ && stats.threads > there) {
+    if (workers_.short_of_threads() && stats.threads > there) {
         if (task->result.status == LaunchStatus::ok)
             task->result.message = std::to_string(there) + " threads ran, not " +
                                    std::to_string(stats.threads) + ": the host gives no more";
@@ -241,21 +242,54 @@ bool Scheduler::ends() {
     return true;
 }
 
+// A turn, if there is one.
+bool Scheduler::run_one(Lock& lock) {
+    Turn turn;
+    if (running_ >= threads_ || !take(turn)) return false;
+    const bool calls = turn.work->waits_for_others();
+    if (calls && run_call(turn)) return true;
+    ++(calls ? calling_ : running_);
+    ask_for_help(1);  // and who comes does so too: soon there are enough
+    run(lock, turn);
+    --(calls ? calling_ : running_);
+    if (sleepers_) changed_.notify_all();
+    return true;
+}
+
+// False: there is no thread for it.
+bool Scheduler::run_call(const Turn& turn) {
+    if (alone_) return false;
+    for (auto call = calls_.begin(); call != calls_.end();) {
+        if (call->ended) call->thread.join();
+        call = call->ended ? calls_.erase(call) : std::next(call);
+    }
+    try {
+        calls_.emplace_back();
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    Call& call = calls_.back();
+    ++calling_;
+    call.thread = lend_thread([this, &call, turn] {
+        Lock lock(mutex_);
+        Turn its = turn;
+        run(lock, its);
+        --calling_;
+        call.ended = true;
+        changed_.notify_all();
+    });
+    if (call.thread.joinable()) return true;
+    calls_.pop_back();
+    --calling_;
+    return false;
+}
+
 // One turn, or a while of waiting for one.
 void Scheduler::work(Lock& lock) {
-    Turn turn;
     const uint64_t before = epoch_;
     const bool ending = ends();
     if (ending && in_flight_.empty() && ready_.empty()) return;
-    if (running_ < threads_ && take(turn)) {
-        const bool calls = turn.work->waits_for_others();
-        ++(calls ? calling_ : running_);
-        if (calls && !alone_) start_threads(std::min(wanted_ + calling_, threads_ + calling_));
-        run(lock, turn);
-        --(calls ? calling_ : running_);
-        if (sleepers_) changed_.notify_all();
-        return;
-    }
+    if (run_one(lock)) return;
     if (epoch_ != before) return;  // something has ended: perhaps what the host waits for
     if (!ending && !running_ && !calling_) {
         if (settle(false)) return;
@@ -270,7 +304,7 @@ void Scheduler::work(Lock& lock) {
     const uint64_t seen = epoch_;
     ++sleepers_;
     changed_.wait_for(lock, outside_acts() ? look_outside : std::chrono::microseconds(look_again),
-                      [&] { return epoch_ != seen || end_; });
+                      [&] { return epoch_ != seen || door_->closed; });
     --sleepers_;
 }
 
@@ -337,12 +371,12 @@ bool Scheduler::wait(Lock& lock, HostWait wait) {
     waits_.push_back(&wait);
     ++drivers_;
     waiting_.insert(std::this_thread::get_id());
-    begin_ready();  // workers help
+    begin_ready();
     while (!wait.met() && !wait.hopeless) work(lock);
     waiting_.erase(std::this_thread::get_id());
     --drivers_;
     std::erase(waits_, &wait);
-    place_.notify_all();
+    if (background_) changed_.notify_all();
     return !wait.hopeless || wait.met();
 }
 
@@ -383,40 +417,51 @@ void Scheduler::detach() {
 void Scheduler::run_in_background() {
     if (alone_) return;
     background_ = true;
-    start_threads(std::min(wanted_, threads_));
+    if (!keeper_.joinable()) keeper_ = lend_thread([this] { keep(); });
+    ask_for_help(threads_);
 }
 
-void Scheduler::start_threads(uint32_t count) {
-    no_more_threads_ = false;
-    while (workers_.size() < count && !no_more_threads_) {
-        try {
-            workers_.reserve(workers_.size() + 1);
-            workers_.emplace_back(
-                [this, index = static_cast<uint32_t>(workers_.size())] { serve(index); });
-        } catch (const std::system_error&) {
-            no_more_threads_ = true;  // the host has no more to give
-        } catch (const std::bad_alloc&) {
-            no_more_threads_ = true;
-        }
-    }
-    place_.notify_all();
-}
-
-// No more take part than can be of use.
-bool Scheduler::has_place(uint32_t index) const {
-    const uint32_t useful = std::min(wanted_, threads_) + calling_;
-    return !in_flight_.empty() && index + std::min(drivers_, 1u) < useful &&
-           (background_ || drivers_ || running_);
-}
-
-void Scheduler::serve(uint32_t index) {
+// What a host thread does that waits, while none does.
+void Scheduler::keep() {
     Lock lock(mutex_);
-    while (!end_) {
-        if (has_place(index))
-            work(lock);
+    while (!door_->closed) {
+        if (in_flight_.empty() || drivers_)
+            changed_.wait(lock);
         else
-            place_.wait(lock, [&] { return end_ || has_place(index); });
+            work(lock);
     }
+}
+
+// No more than can be of use. What cannot be had is done without.
+void Scheduler::ask_for_help(uint32_t most) {
+    if (alone_ || !(background_ || drivers_)) return;
+    const uint32_t own = drivers_ || keeper_.joinable() ? 1 : 0;
+    for (; most && useful() > own + asked_ + helping_; --most) {
+        const auto come = [this, door = door_] {
+            Lock lock(door->mutex);
+            if (!door->closed) help(lock);
+        };
+        try {
+            if (spawn_)
+                spawn_(come);
+            else if (!workers_.spawn(come))
+                return;
+        } catch (const std::exception&) {
+            return;
+        }
+        ++asked_;
+    }
+}
+
+// With the lock, on a thread that is lent.
+void Scheduler::help(Lock& lock) {
+    --asked_;
+    ++helping_;
+    while (!door_->closed && (background_ || drivers_ || running_)) {
+        if (ends() && in_flight_.empty() && ready_.empty()) break;
+        if (!run_one(lock)) break;
+    }
+    --helping_;
 }
 
 }  // namespace sassemu

@@ -3,6 +3,11 @@
 // one queue: workers take a turn of any of them, so that each makes progress whatever the others
 // do. What waits for what is a graph of tasks; streams and events are made of it (machine.cpp).
 //
+// A host thread that waits works meanwhile, and asks for help: tasks of emu/base/workers.hpp, or of
+// the program's own threads. Each takes turns for as long as there are some. Who goes to sleep
+// until something can go on, and says when nothing ever will, is the host thread that waits, or
+// while none does and work is in flight, the keeper.
+//
 // Whatever one turn wrote is seen by the next turn of the same grid, by what comes behind it and by
 // a host thread that has waited for it: all of them pass through the lock.
 //
@@ -11,16 +16,20 @@
 // Chooser only.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "emu/base/workers.hpp"
 #include "emu/machine/outside.hpp"
 #include "emu/schedule/chooser.hpp"
 #include "emu/schedule/stops.hpp"
@@ -51,8 +60,15 @@ using TaskRef = std::shared_ptr<Task>;
 class Scheduler {
   public:
     using Lock = std::unique_lock<std::mutex>;
-    Scheduler(Chooser& chooser, const Stops& stops, uint32_t threads, bool alone)
-        : chooser_(chooser), stops_(stops), threads_(alone ? 1 : threads), alone_(alone) {}
+    // Runs a job some time on another thread; empty: workers of its own.
+    using Spawn = std::function<void(std::function<void()>)>;
+    Scheduler(Chooser& chooser, const Stops& stops, uint32_t threads, bool alone, Spawn spawn = {})
+        : chooser_(chooser),
+          stops_(stops),
+          threads_(alone ? 1 : threads),
+          alone_(alone),
+          spawn_(std::move(spawn)),
+          workers_(spawn_ ? 1 : threads_) {}
     Scheduler(const Scheduler&) = delete;
     ~Scheduler();
 
@@ -63,7 +79,7 @@ class Scheduler {
     // Takes turns with all that is in flight, and is no part of it: nothing waits for its end.
     void add_beside(std::unique_ptr<Work> work);
     void remove_beside(const Work* work);
-    // Workers take what is in flight, also while no host thread waits.
+    // What is in flight goes on also while no host thread waits.
     void run_in_background();
 
     // The host thread waits, and works meanwhile. False: it would wait for ever; deadlock() says
@@ -114,9 +130,14 @@ class Scheduler {
   private:
     bool take(Turn& turn);
     void work(Lock& lock);
+    bool run_one(Lock& lock);
     void run(Lock& lock, Turn& turn);
+    bool run_call(const Turn& turn);
     bool ends();
-    void serve(uint32_t index);
+    void ask_for_help(uint32_t most);
+    void help(Lock& lock);
+    void keep();
+    uint32_t useful() const { return std::min(wanted_, threads_); }
     bool settle(bool host_acts);
     bool host_may_act() const;
     bool outside_acts() const;
@@ -125,28 +146,42 @@ class Scheduler {
     void done(const TaskRef& task, LaunchResult result);
     void give_up();
     std::string deadlock_report() const;
-    void start_threads(uint32_t count);
-    bool has_place(uint32_t index) const;
+
+    // Help that is asked for may come when nobody is there any more.
+    struct Door {
+        std::mutex mutex;
+        bool closed = false;
+    };
+    // A call that waits for others has a thread of its own.
+    struct Call {
+        std::thread thread;
+        bool ended = false;
+    };
 
     Chooser& chooser_;
     const Stops& stops_;
     const uint32_t threads_;
     const bool alone_;
-    std::mutex mutex_;
-    std::condition_variable changed_, place_;
+    const std::shared_ptr<Door> door_ = std::make_shared<Door>();
+    std::mutex& mutex_ = door_->mutex;
+    std::condition_variable changed_;
     std::vector<TaskRef> in_flight_, ready_;
     std::vector<std::unique_ptr<Work>> beside_;
     std::vector<size_t> order_;
     std::vector<HostWait*> waits_;
     std::set<std::thread::id> attached_, waiting_;
-    std::vector<std::thread> workers_;
+    std::list<Call> calls_;
+    std::thread keeper_;
     std::string deadlock_;
     uint32_t running_ = 0, calling_ = 0, drivers_ = 0, sleepers_ = 0, wanted_ = 0, queued_ = 0;
+    uint32_t asked_ = 0, helping_ = 0;  // help that is to come, and that is there
     uint64_t turns_ = 0, time_ = 0, done_ = 0;
     std::atomic<uint64_t> epoch_{0};
     uint64_t idle_epoch_ = 0, looks_ = 0;  // nothing could go on, in which epoch and how often
     std::atomic<bool> outside_{false};
-    bool background_ = false, no_more_threads_ = false, end_ = false;
+    bool background_ = false;
+    const Spawn spawn_;
+    Workers workers_;  // last: its threads use what is above
 };
 
 }  // namespace sassemu

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded: the allocation FAIL_AT fails (and with FAIL_ON all after it), or the write()
 // FAIL_WRITE finds the disk full; SHORT_WRITES makes every write() of more than one byte a short
-// one. Without FAIL_AT the number of allocations is written to descriptor 9 at the end.
+// one. Without FAIL_AT the number of allocations is written to descriptor 9 at the end. No thread
+// is made from the FAIL_THREAD-th on; THREADS_TO is a file that gets a byte for each that was asked
+// for, 't' where libtbb asked.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,8 +22,9 @@ void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 
-static atomic_long allocations, writes;
-static long fail_at, fail_write;
+static atomic_long allocations, writes, threads;
+static long fail_at, fail_write, fail_thread;
+static const char* threads_to;
 static int fail_on, short_writes, started;
 
 // Counts from main() on: before it nobody can catch what a library's initialisers throw.
@@ -28,6 +34,9 @@ static int begin(int count, char** arguments, char** environment) {
     fail_at = text ? atol(text) : 0;
     text = getenv("FAIL_WRITE");
     fail_write = text ? atol(text) : 0;
+    text = getenv("FAIL_THREAD");
+    fail_thread = text ? atol(text) : 0;
+    threads_to = getenv("THREADS_TO");
     fail_on = getenv("FAIL_ON") != NULL;
     short_writes = getenv("SHORT_WRITES") != NULL;
     started = 1;
@@ -78,4 +87,20 @@ ssize_t write(int file, const void* bytes, size_t size) {
         return -1;
     }
     return syscall(SYS_write, file, bytes, short_writes && size > 1 ? (size + 1) / 2 : size);
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                   void* argument) {
+    typedef int create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    create* const next = (create*)dlsym(RTLD_NEXT, "pthread_create");
+    if (threads_to) {
+        Dl_info info;
+        const int known = dladdr((void*)start, &info) && info.dli_fname;
+        const char* const who = known && strstr(info.dli_fname, "libtbb") ? "t" : "o";
+        const int file = open(threads_to, O_WRONLY | O_APPEND | O_CLOEXEC);
+        (void)!syscall(SYS_write, file, who, 1);
+        close(file);
+    }
+    if (fail_thread && atomic_fetch_add(&threads, 1) + 1 >= fail_thread) return EAGAIN;
+    return next(thread, attributes, start, argument);
 }

@@ -17,6 +17,7 @@ run --plugin "$scratch/build/opcode_histogram/opcode_histogram.so:top=3"
 run --plugin "$scratch/build/text_trace/text_trace.so" | tail -3
 run --model "$scratch/build/memory_model/memory_model.so:depth=2" --seed 3
 run --plugin "$scratch/build/handler_override/handler_override.so"
+"$scratch/build/lent_arena/lent_arena" "$source/cubins/saxpy/sm_90.cubin"
 run --model caches  # the installed plugins are found by name
 # One folder alone is a project too.
 cmake -S "$scratch/example/text_trace" -B "$scratch/alone" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
