@@ -64,6 +64,10 @@ void draw(size_t count, uint32_t seed, size_t most) {
             text[known.empty() ? n : random() % text.size()] = static_cast<char>(random());
         std::snprintf(now, sizeof now, "seed %zu\n", seed + k);
         replay(text);
+        if (count > 1000 && (k + 1) % 1000 == 0) {
+            std::printf("%zu of %zu\n", k + 1, count);
+            std::fflush(stdout);
+        }
     }
 }
 
