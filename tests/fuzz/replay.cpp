@@ -76,7 +76,7 @@ void draw(size_t count, uint32_t seed, size_t most) {
 int main(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         if (argv[i] == std::string("--random")) {
-            for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGALRM})
+            for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGALRM, SIGPROF})
                 std::signal(number, tell);
             const auto number = [&](int at, unsigned long otherwise) {
                 return at < argc ? std::strtoul(argv[at], nullptr, 10) : otherwise;
