@@ -8,6 +8,7 @@
 #include <cstring>
 #include <set>
 
+#include "emu/base/limits.hpp"
 #include "emu/base/text.hpp"
 #include "emu/machine/launch_host.hpp"
 #include "emu/memory/address_space.hpp"
@@ -147,6 +148,8 @@ void Hooks::instrument(std::shared_ptr<CodeImage> shared) {
         const uint64_t end = section.code_offset + section.bytes.size() / 16 * 16;
         last_group_ = 0;  // a wait is for a commit of its own function
         for (uint64_t offset = section.code_offset; offset < end; offset += 16) {
+            // Some milliseconds' work. The launch it is for begins no more: GpuImpl::code().
+            if (offset % (1 << 16) == 0 && process_budget().poll() != Budget::Stop::none) return;
             // Lowers the section when it is asked for the first of it. The operations are the
             // image's own memory.
             auto* op = const_cast<Op*>(image.at(image.options().base_address + offset));

@@ -221,7 +221,26 @@ void CodeImage::lower(Section& section) {
             std::memcpy(sets_[offset / 16].writes, written.r, sizeof written.r);
         }
     }
+    place_asks(section);
     if (entered) publish(first, ops_[section.begin / 16]);
+}
+
+void CodeImage::ask_with(Handler asks) {
+    const std::lock_guard guard(mutex_);
+    asks_ = asks;
+    behind_.resize(count() / stretch + 1);
+    for (const auto& s : sections_)
+        if (s->lowered.load(std::memory_order_relaxed)) place_asks(*s);
+}
+
+// Never in a section's first operation, which others may be running (publish).
+void CodeImage::place_asks(const Section& section) {
+    if (!asks_) return;
+    for (uint64_t at = section.begin / 16 + stretch - 1; at < section.end / 16; at += stretch) {
+        Op& op = ops_[at];
+        behind_[at / stretch] = {op.fn[0], op.fn[1]};
+        op.fn[0] = op.fn[1] = asks_;
+    }
 }
 
 std::string CodeImage::sass(uint64_t offset) const {

@@ -3,6 +3,7 @@
 // by section when first needed, and the side tables for reports and checked runs.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -52,6 +53,15 @@ class CodeImage {
     ~CodeImage();
     CodeImage(const CodeImage&) = delete;
 
+    // From now on, every `stretch` operations of code that follow each other, `asks` runs in an
+    // operation's place: behind() does its work. Short sections have none.
+    static constexpr uint64_t stretch = 512;
+    void ask_with(Handler asks);
+    // What runs, with some lanes and with all, where `asks` stands.
+    Handler behind(const Op* op, bool all) const {
+        return behind_[static_cast<uint64_t>(op - ops_) / stretch][all];
+    }
+
     // The operation at a code address, its section lowered; nullptr when no code is there.
     const Op* at(uint64_t address);
     uint64_t service_address(size_t index) const;
@@ -85,6 +95,7 @@ class CodeImage {
         std::atomic<bool> lowered{false};
     };
     void lower(Section& section);
+    void place_asks(const Section& section);
     void lower_nop(LowerRequest request, const sassdec_insn& instruction);
     std::set<uint64_t> fused_offsets() const;
     Section* section_of(uint64_t code_offset) const;
@@ -102,6 +113,8 @@ class CodeImage {
     std::unordered_map<uint64_t, std::string> rejections_;
     std::unordered_set<uint64_t> gaps_;
     mutable std::mutex mutex_;
+    Handler asks_ = nullptr;
+    std::vector<std::array<Handler, 2>> behind_;  // two are never closer than a stretch
 };
 
 }  // namespace sassemu

@@ -92,6 +92,9 @@ LaunchResult Engine::finish() {
         }
         if (slot->arena.get()) cache_.push_back(std::move(slot));
     }
+    // A model that lets go of what it held at the end finds nobody who waits for it.
+    slots_.clear();
+    stepping_ = nullptr;
     settings_.residency->used -= share_ * (settings_.cooperative ? total_ : resident_);
     launch_.space->let_go();
     LaunchStats& s = result_.stats;

@@ -150,6 +150,8 @@ class Engine final : public LaunchHost, public Work {
     bool settle() override;
     bool lets_in() const override { return settings_.link && settings_.link->triggered(); }
     void check_limits() override;
+    // For CodeImage::ask_with(): the operation, and then whether the launch has to end.
+    static const Op* asks(const Op* op, Warp& w, uint32_t mask);
     std::string waits() const override;
     uint32_t most_workers() const override { return workers_; }
 
@@ -254,6 +256,7 @@ class Engine final : public LaunchHost, public Work {
     void come_back();
     bool out_of_instructions();
     bool stops(Turn& worker, uint64_t done);
+    bool must_end(const Warp& w);
     void step_model(Cta& cta, bool idle);
     void tell_cta(Cta& cta, bool begins);
     static void account(const Cta& cta, Turn& worker);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "emu/base/limits.hpp"
 #include "emu/machine/stepper.hpp"
 #include "emu/memory/models.hpp"
 #include "emu/schedule/constant_banks.hpp"
@@ -242,7 +243,7 @@ static uint32_t asked_registers(const std::vector<uint8_t>& code, const std::str
     return most;
 }
 
-CodeImage& GpuImpl::code(LoadedModule& m) {
+Result<CodeImage*> GpuImpl::code(LoadedModule& m) {
     // Operands in flight are watched in checked code only.
     Hooks* const hooks = core_->hooks.get();
     const GpuOptions& o = core_->options;
@@ -266,9 +267,16 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
         options.level = core_->level;
         options.bank_bytes = m.bank_bytes;
         image = std::make_shared<CodeImage>(m.module, m.linked.code, m.services, options);
-        if (hooks) hooks->instrument(image);
+        if (hooks) {
+            hooks->instrument(image);
+            if (auto done = process_budget().check(m.module->file_name()); !done) {
+                image = nullptr;  // perhaps not all of it
+                return done.error();
+            }
+        }
+        image->ask_with(Engine::asks);
     }
-    return *image;
+    return image.get();
 }
 
 Result<std::unique_ptr<Gpu>> Gpu::create(GpuOptions options) {

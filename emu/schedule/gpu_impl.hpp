@@ -201,7 +201,8 @@ class GpuImpl final : public Gpu, public TouchedMemory {
     }
     Result<ModuleId> place(std::shared_ptr<const Module> module, const SymbolAddresses& at);
     Result<void> check(const LaunchRequest&, const Kernel&) const;
-    CodeImage& code(LoadedModule& m);
+    // An Error: a limit came while plugins were shown it.
+    Result<CodeImage*> code(LoadedModule& m);
     Result<uint64_t> workspace(std::shared_ptr<void>& user);
     Result<void> begin_heap(DeviceHeap& heap, uint64_t bytes, const char* name);
     Result<Engine::Settings> settings_of(const std::shared_ptr<GridParts>& parts);

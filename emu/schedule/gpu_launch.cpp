@@ -139,7 +139,8 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     const Kernel& k = **found;
     if (auto ok = check(request, k); !ok) return ok.error();
 
-    CodeImage& image = code(m);
+    SASSEMU_ASSIGN(CodeImage* const code_image, code(m));
+    CodeImage& image = *code_image;
     const Op* entry = image.at(m.code_base + k.code_offset);
     if (!entry)
         return Error{ErrorCode::input,

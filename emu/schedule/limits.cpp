@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ends a launch from outside: its limits, an interrupt. The limit of instructions is exact:
 // workers take from it before they run, and give back what they did not use.
+#include <utility>
+
+#include "emu/program/code_image.hpp"
 #include "emu/schedule/engine.hpp"
 
 namespace sassemu {
@@ -26,6 +29,25 @@ bool Engine::stops(Turn& worker, uint64_t done) {
         check_limits();
     }
     return launch_.stop.load(std::memory_order_relaxed);
+}
+
+// The same from inside of a stretch, where code goes on for long without a back edge: neither the
+// order of anything nor what a path may use up depends on it.
+bool Engine::must_end(const Warp& w) {
+    const bool clock =
+        settings_.stops->has_deadline(deadline_) || w.issued % look_after < CodeImage::stretch;
+    if (clock || settings_.stops->told()) check_limits();
+    return launch_.stop.load(std::memory_order_relaxed);
+}
+
+const Op* Engine::asks(const Op* op, Warp& w, uint32_t mask) {
+    const uint32_t chained = std::exchange(w.chained, 0);
+    const Op* const next = w.cta->launch->code->behind(op, mask == ~0u)(op, w, mask);
+    w.chained = chained;
+    if (!next || !engine(w).must_end(w)) return next;
+    w.path().pc = next;
+    w.stop = Stop::pending;
+    return nullptr;
 }
 
 // Others hold what is left of the limit: when nobody runs under it, it is used up, or there is more

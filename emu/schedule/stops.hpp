@@ -39,6 +39,10 @@ class Stops {
         return own != Clock::time_point::max() && Clock::now() >= own ? Why::deadline
                                                                       : Why::nothing;
     }
+    [[nodiscard]] bool has_deadline(Clock::time_point own) const noexcept {
+        return own != Clock::time_point::max() || deadline_.load(std::memory_order_relaxed) !=
+                                                      Clock::time_point::max().time_since_epoch();
+    }
     [[nodiscard]] LaunchStatus status(Why why) const noexcept {
         return why == Why::interrupted ||
                        (why == Why::budget && budget_.stopped() == Budget::Stop::interrupted)

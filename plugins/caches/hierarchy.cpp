@@ -3,6 +3,7 @@
 #include "hierarchy.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace caches {
 
@@ -109,26 +110,54 @@ bool Hierarchy::before(const Store& a, const Store& b) const {
     }
 }
 
+// Stores of one queue are compared, and of those that write the same bytes only the first: a
+// thousand threads that store to one place are no million pairs.
 std::vector<uint32_t> Hierarchy::ready() const {
-    std::vector<uint32_t> by_address(stores_.size());
-    for (uint32_t i = 0; i < by_address.size(); ++i) by_address[i] = i;
-    std::ranges::sort(by_address, {}, [&](uint32_t i) { return stores_[i].address; });
+    const auto queue = [](const Store& s) -> uint64_t {  // of before(), for a station
+        return s.at == Station::own   ? s.from.thread
+               : s.at == Station::cta ? s.from.cta
+               : s.at == Station::sm  ? s.from.sm
+                                      : 0;
+    };
+    const auto by_queue = [&](uint32_t i) {
+        const Store& s = stores_[i];
+        return std::tuple(s.at, queue(s), s.address, s.bytes, s.stamp);
+    };
+    std::vector<uint32_t> order(stores_.size());
+    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::sort(order, {}, by_queue);
     std::vector<bool> waits(stores_.size());
-    for (size_t k = 0; k < by_address.size(); ++k) {
-        const Store& a = stores_[by_address[k]];
-        for (size_t n = k + 1; n < by_address.size(); ++n) {
-            const Store& b = stores_[by_address[n]];
-            if (b.address >= a.address + a.bytes) break;
-            if (before(a, b)) waits[by_address[n]] = true;
-            if (before(b, a)) waits[by_address[k]] = true;
+    std::vector<uint32_t> firsts;
+    for (const uint32_t i : order) {
+        const Store& s = stores_[i];
+        const Store* const last = firsts.empty() ? nullptr : &stores_[firsts.back()];
+        if (last && last->at == s.at && queue(*last) == queue(s) && last->address == s.address &&
+            last->bytes == s.bytes)
+            waits[i] = true;
+        else
+            firsts.push_back(i);
+    }
+    for (size_t k = 0; k < firsts.size(); ++k) {
+        const Store& a = stores_[firsts[k]];
+        for (size_t n = k + 1; n < firsts.size(); ++n) {
+            const Store& b = stores_[firsts[n]];
+            if (b.at != a.at || queue(b) != queue(a) || b.address >= a.address + a.bytes) break;
+            if (before(a, b)) waits[firsts[n]] = true;
+            if (before(b, a)) waits[firsts[k]] = true;
         }
     }
-    for (uint32_t i = 0; i < waits.size(); ++i)  // the first in each link's queue
-        for (size_t k = 0; k < waits.size() && stores_[i].posted && !waits[i]; ++k)
-            waits[i] = before(stores_[k], stores_[i]);
+    std::map<Link, uint64_t> fronts;  // of each link's queue
+    if (!relaxed_)
+        for (const Store& s : stores_)
+            if (s.posted) {
+                uint64_t& front = fronts.try_emplace(s.link, s.posted).first->second;
+                front = std::min(front, s.posted);
+            }
     std::vector<uint32_t> all;
-    for (uint32_t i = 0; i < waits.size(); ++i)
-        if (!waits[i]) all.push_back(i);
+    for (uint32_t i = 0; i < waits.size(); ++i) {
+        const Store& s = stores_[i];
+        if (!waits[i] && (relaxed_ || !s.posted || fronts.at(s.link) == s.posted)) all.push_back(i);
+    }
     return all;
 }
 

@@ -64,6 +64,10 @@ void draw(size_t count, uint32_t seed, size_t most) {
             text[known.empty() ? n : random() % text.size()] = static_cast<char>(random());
         std::snprintf(now, sizeof now, "seed %zu\n", seed + k);
         replay(text);
+        if (count > 1000 && (k + 1) % 1000 == 0) {
+            std::printf("%zu of %zu\n", k + 1, count);
+            std::fflush(stdout);
+        }
     }
 }
 
@@ -72,7 +76,7 @@ void draw(size_t count, uint32_t seed, size_t most) {
 int main(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         if (argv[i] == std::string("--random")) {
-            for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGALRM})
+            for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGALRM, SIGPROF})
                 std::signal(number, tell);
             const auto number = [&](int at, unsigned long otherwise) {
                 return at < argc ? std::strtoul(argv[at], nullptr, 10) : otherwise;

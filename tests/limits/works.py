@@ -63,6 +63,20 @@ class Works:
         """CTAs of this length. All write one word first: a data race."""
         return self.plan(f"endless{length}", [self.launch(length)], **more)
 
+    def straight(self, length):
+        """CTAs of as many instructions without a branch, each of which has its own word of code. The plan; straight_code() makes the code."""
+        self.straight_length = length
+        launch = {"kernel": "straight", "grid": [MANY, 1, 1], "block": [32, 1, 1], "args": [{"buffer": "data"}]}
+        return self.plan("straight", [launch], module=os.path.join(self.folder, "straight.cubin"))
+
+    def straight_code(self):
+        """Seconds, so only for whoever runs it."""
+        cubin = os.path.join(self.folder, "straight.cubin")
+        if not os.path.exists(cubin):
+            text = ".target sm_90\n.kernel straight\n.param data 8\n ULDC.64 UR4, c[0x0][0x208]\n MOV R2, c[0x0][data]\n MOV R3, c[0x0][data+4]\n"
+            text += " IADD3 R0, R0, 0x1, RZ\n STG.E desc[UR4][R2.64], R0\n" * (self.straight_length // 2) + " EXIT\n"
+            subprocess.run([self.program, "asm", self.put("straight.sass", text), "-o", cubin], check=True, stdin=subprocess.DEVNULL)
+
     def repeats(self, length):
         """Launches of one CTA."""
         return self.plan(f"repeats{length}", [self.launch(length, 1, repeat=10_000_000)])
