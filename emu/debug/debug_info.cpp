@@ -127,6 +127,13 @@ std::vector<DebugInfo::Part> DebugInfo::registers(const std::string& function,
     return out;
 }
 
+const SourceVariable* DebugInfo::of_module(const std::string& name) const {
+    const auto all = variables_.find("");
+    if (all == variables_.end()) return nullptr;
+    const auto at = std::ranges::find(all->second, name, &SourceVariable::name);
+    return at == all->second.end() ? nullptr : &*at;
+}
+
 uint64_t DebugInfo::frame(const std::string& function) const {
     const auto at = frames_.find(function);
     return at == frames_.end() ? 0 : at->second;

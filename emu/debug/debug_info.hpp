@@ -20,6 +20,7 @@ namespace sassemu::debug {
 
 struct SourceVariable {
     std::string name;
+    std::string symbol;  // of a variable of the module, or static in a function; may be empty
     TypeRef type;
     bool is_parameter = false;
     uint64_t low = 0, high = 0;  // of its scope, bytes from the function's begin
@@ -51,6 +52,8 @@ class DebugInfo {
 
     // Of the function (its symbol), visible at that byte of it; inner scopes last.
     std::vector<const SourceVariable*> visible(const std::string& function, uint64_t at) const;
+    // Of the module (in no function), by its name in the source; null: none is told of.
+    const SourceVariable* of_module(const std::string& name) const;
     // At that byte of the function, the outermost first.
     std::vector<const InlinedCall*> inlined(const std::string& function, uint64_t at) const;
     // Where a register of the PTX is in that place: for each 32-bit part the kind of file and the
@@ -73,7 +76,7 @@ class DebugInfo {
     void read_registers(Bytes section);
     Bytes relocated(const Module& module, const elf::File& file, size_t index);
     std::deque<std::vector<uint8_t>> owned_;  // sections that relocations have changed
-    std::map<std::string, std::vector<SourceVariable>> variables_;  // by function
+    std::map<std::string, std::vector<SourceVariable>> variables_;  // by function; "": none
     std::map<std::string, std::vector<InlinedCall>> inlined_;       // likewise
     std::map<std::string, std::map<std::string, std::vector<Held>>> held_;
     std::map<std::string, uint64_t> frames_;

@@ -3,6 +3,8 @@
 // DWARF standard (version 4, chapter 7).
 #include "emu/debug/dwarf.hpp"
 
+#include <sassemu/names.hpp>
+
 #include <algorithm>
 #include <set>
 
@@ -95,11 +97,14 @@ class Reader {
             if (e.tag == subprogram || e.tag == lexical_block || e.tag == inlined_subroutine)
                 scopes.push_back(&e);
             const Entry& of = origin(e);  // a parameter of what is inlined has its name there
-            if ((e.tag != formal_parameter && e.tag != variable) || scopes.empty() ||
-                of.name.empty() || !of.has_type)
+            if ((e.tag != formal_parameter && e.tag != variable) || of.name.empty() || !of.has_type)
                 continue;
+            const bool of_module = scopes.empty();
+            if (of_module && e.tag == formal_parameter) continue;
             SourceVariable v;
-            v.name = of.name;
+            // In a namespace: its name there is its symbol.
+            v.name = of_module ? names::demangled(of.name) : of.name;
+            v.symbol = of.linkage;
             v.is_parameter = e.tag == formal_parameter;
             v.type = type(of.type, 0);
             v.address_class = static_cast<uint32_t>(e.address_class);
@@ -107,13 +112,19 @@ class Reader {
             v.high = ~uint64_t{0};
             v.inlined = static_cast<uint32_t>(std::ranges::count_if(
                 scopes, [](const Entry* s) { return s->tag == inlined_subroutine; }));
-            if (const Entry* s = scopes.back(); s->has_low && s->has_high) {
+            if (const Entry* s = of_module ? nullptr : scopes.back();
+                s && s->has_low && s->has_high) {
                 v.low = s->low;
                 v.high = s->high_is_size ? s->low + s->high : s->high;
             }
             if (!e.expression.empty()) v.locations.push_back({0, ~uint64_t{0}, e.expression});
             if (e.has_list) read_list(e.list, v);
-            if (v.type && v.type->bytes) out[function].push_back(std::move(v));
+            // Of an array that the launch sizes (extern __shared__) nothing but its elements is
+            // known.
+            const bool open =
+                of_module && v.type && v.type->kind == Type::Kind::array && v.type->of->bytes;
+            if (v.type && (v.type->bytes || open))
+                out[of_module ? "" : function].push_back(std::move(v));
         }
     }
 

@@ -133,11 +133,12 @@ class Parser {
         MemorySpace target = MemorySpace::generic;
         if (take("@")) {
             const std::string name = word();
-            target = name == "shared"                            ? MemorySpace::shared
-                     : name == "local"                           ? MemorySpace::local
-                     : name == "global"                          ? MemorySpace::global
-                     : name == "constant" || name == "parameter" ? MemorySpace::constant
-                                                                 : MemorySpace::generic;
+            target = name == "shared"      ? MemorySpace::shared
+                     : name == "local"     ? MemorySpace::local
+                     : name == "global"    ? MemorySpace::global
+                     : name == "constant"  ? MemorySpace::constant
+                     : name == "parameter" ? MemorySpace::parameter
+                                           : MemorySpace::generic;
         }
         std::string name;
         for (size_t before = at_;;) {
@@ -244,8 +245,13 @@ class Parser {
              std::isdigit(static_cast<unsigned char>(text_[at_ + 1]))))
             return number();
         const bool global = take("::");
-        const std::string name = (global ? "::" : "") + word();
+        std::string name = (global ? "::" : "") + word();
         if (name.size() == (global ? 2 : 0)) return unexpected("a value");
+        while (text_.substr(at_).starts_with("::") && at_ + 2 < text_.size() &&
+               is_letter(text_[at_ + 2])) {  // in a namespace
+            at_ += 2;
+            name += "::" + word();
+        }
         if (name == "c" && take("[")) {
             SASSEMU_ASSIGN(NodeRef bank, choice());
             if (take("]")) {

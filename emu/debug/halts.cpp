@@ -256,8 +256,8 @@ void Debuggee::find_pieces(Halt& halt) const {
     switch (halt.place.kind) {
         case ValuePlace::Kind::memory: {
             static constexpr AccessSpace spaces[] = {AccessSpace::generic, AccessSpace::global,
-                                                     AccessSpace::shared, AccessSpace::local,
-                                                     AccessSpace::constant};
+                                                     AccessSpace::shared, AccessSpace::local};
+            if (static_cast<size_t>(halt.place.space) >= std::size(spaces)) return;  // constant
             for (uint64_t k = 0; k < bytes; ++k) {
                 uint64_t address = halt.place.address + k;
                 if (halt.place.space == MemorySpace::shared && !(address >> 24))

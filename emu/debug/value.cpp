@@ -158,7 +158,8 @@ TypeRef integer_type(unsigned bytes, bool is_signed) {
 }
 
 TypeRef pointer_to(TypeRef type, MemorySpace space) {
-    static constexpr const char* spaces[] = {"", "@global ", "@shared ", "@local ", "@constant "};
+    static constexpr const char* spaces[] = {"",        "@global ",   "@shared ",
+                                             "@local ", "@constant ", "@parameter "};
     auto p = std::make_shared<Type>();
     p->kind = Kind::pointer;
     p->bytes = 8;

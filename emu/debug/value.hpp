@@ -17,11 +17,12 @@ namespace sassemu::debug {
 struct Type;
 using TypeRef = std::shared_ptr<const Type>;
 
-enum class MemorySpace : uint8_t { generic, global, shared, local, constant };
+// constant: the module's bank 3; parameter: bank 0, whose offsets the debug information has.
+enum class MemorySpace : uint8_t { generic, global, shared, local, constant, parameter };
 // Of its number, as messages have it; another number is none: generic.
 inline MemorySpace space_of(uint8_t number) {
     const auto space = static_cast<MemorySpace>(number);
-    return space <= MemorySpace::constant ? space : MemorySpace::generic;
+    return space <= MemorySpace::parameter ? space : MemorySpace::generic;
 }
 
 struct Member {

@@ -106,17 +106,19 @@ Result<uint32_t> View::general(uint32_t n) const {
 
 Result<std::vector<std::byte>> View::read(MemorySpace space, uint64_t address,
                                           uint64_t bytes) const {
-    static constexpr const char* names[] = {"", "global ", "shared ", "local ", "constant "};
+    static constexpr const char* names[] = {"", "global ", "shared ", "local "};
     if (bytes > most_bytes)
         return make_error(ErrorCode::usage, hex(address),
                           std::to_string(bytes) + " bytes are too many at once",
                           "at most " + std::to_string(most_bytes));
     std::vector<std::byte> out(bytes);
     const Launch& launch = *warp_.cta->launch;
-    if (space == MemorySpace::constant) {
-        const uint64_t end = launch.bank_bytes[static_cast<size_t>(Base::bank0)];
-        for (uint64_t k = 0; k < bytes && address + k < end; ++k)
-            out[k] = launch.base[static_cast<size_t>(Base::bank0)][address + k];
+    if (space == MemorySpace::constant || space == MemorySpace::parameter) {
+        const auto bank =
+            static_cast<size_t>(space == MemorySpace::constant ? Base::bank3 : Base::bank0);
+        const uint64_t end = launch.bank_bytes[bank];
+        for (uint64_t k = 0; k < bytes && address < end && k < end - address; ++k)
+            out[k] = launch.base[bank][address + k];
         return out;
     }
     if (space == MemorySpace::global || space == MemorySpace::generic) {
@@ -321,26 +323,40 @@ Result<Value> View::value_of(const SourceVariable& v) const {
         }
         if (r.failed()) return gone("has a damaged location");
     }
+    return placed(v, space, address);
+}
+
+// `space`: as the compiler numbers address spaces.
+Result<Value> View::placed(const SourceVariable& v, uint32_t space, uint64_t address) const {
     const auto memory = [&](MemorySpace s) {
         return load(v.type, {ValuePlace::Kind::memory, s, address});
     };
     switch (space) {
         case 4:
-        case 5: {  // of the module: the address is its symbol's
-            const auto named = buffers_.find(v.name);
-            if (named == buffers_.end()) return gone("has no address");
+        case 5: {  // constant and global: the address is its symbol's, and constants lie in memory
+            const auto named = buffers_.find(v.symbol.empty() ? v.name : v.symbol);
+            if (named == buffers_.end())
+                return make_error(ErrorCode::not_found, "'" + v.name + "'", "has no address");
             address = named->second.address;
             return memory(MemorySpace::global);
         }
         case 6:
             return memory(MemorySpace::local);
         case 7:
-            return memory(MemorySpace::constant);
+            return memory(MemorySpace::parameter);
         case 8:
             return memory(MemorySpace::shared);
         default:
             return memory(MemorySpace::generic);
     }
+}
+
+// Of the module whose code runs here; null: -G has told of none.
+const SourceVariable* View::of_module(const std::string& name) const {
+    const CodePlace here = place();
+    const SourceVariable* v = here.module ? places_.info(here.module).of_module(name) : nullptr;
+    const bool has_symbol = v && (v->address_class == 4 || v->address_class == 5);
+    return has_symbol && !buffers_.contains(v->symbol) ? nullptr : v;
 }
 
 Result<Value> View::variable(const std::string& text) const {
@@ -374,6 +390,12 @@ Result<Value> View::variable(const std::string& text) const {
         return triple(thread_of(launch.block, warp_.index * 32u + lane_));
     }
     if (name == "warpSize") return Value::of_integer(32, 4);
+    if (const SourceVariable* v = of_module(name)) {
+        uint64_t address = 0;
+        for (const auto& l : v->locations)
+            if (ByteReader r(l.expression); r.take<uint8_t>() == 0x03) address = r.take<uint64_t>();
+        return placed(*v, v->address_class, address);
+    }
     if (const auto at = buffers_.find(name); at != buffers_.end()) {
         const uint64_t bytes = at->second.bytes;
         const TypeRef element = bytes % 4 ? basic_type("uint8_t") : basic_type("unsigned int");

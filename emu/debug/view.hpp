@@ -59,6 +59,8 @@ class View {
 
   private:
     Result<Value> value_of(const SourceVariable& variable) const;
+    Result<Value> placed(const SourceVariable& variable, uint32_t space, uint64_t address) const;
+    const SourceVariable* of_module(const std::string& name) const;
     // What R<n> holds in the frame of the view.
     Result<uint32_t> general(uint32_t n) const;
     CodePlace innermost() const;

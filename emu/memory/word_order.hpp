@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fence or an operation on a cache orders in the words of PTX, when nothing is known of it
-// but its word: docs/litmus.md, section 9.
+// What a word orders in the words of PTX, when nothing is known of it but the word: the most that
+// PTX makes it of, so that no program is taken for less than it is. docs/litmus.md, section 9.
 #pragma once
 
 #include <optional>
@@ -39,6 +39,17 @@ inline std::optional<WordOrder> order_of_word(const Event& e, bool invalidates) 
     if (e.acts_on_data() && e.action == SASSDEC_ACTION_INVALIDATE_ALL)
         return WordOrder{Ordering::acquire, MemScope::sys, Proxy::generic};
     return std::nullopt;
+}
+
+// What fence.acquire.cta leaves, and a load, an atomic operation or a wait for an mbarrier of sm_80
+// that acquires in its CTA. It waits only for what nothing before it has waited for.
+constexpr WordOrder order_of_nop{Ordering::acquire, MemScope::cta, Proxy::generic};
+
+// Of an access by the lanes (but of matrices): words for shared memory are the same for every order
+// and scope that a load, store or atomic operation itself can have.
+inline WordOrder order_of_access(AccessSpace space, Ordering says, MemScope scope) {
+    if (space != AccessSpace::shared) return {says, scope, Proxy::generic};
+    return {says == Ordering::weak ? Ordering::relaxed : says, MemScope::sys, Proxy::generic};
 }
 
 }  // namespace sassemu

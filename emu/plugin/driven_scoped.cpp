@@ -126,10 +126,10 @@ bool DrivenMachine::orders(const HookedInstruction& i, const Event& e, bool firs
         s.last_line = text.ptx_line;
     } else if (known && nothing && text.intent.opcode.starts_with("bar.warp.sync")) {
         all.push_back(operation(SASSEMU_OPERATION_MEET));
-    } else if (nothing && !known && e.insn->control.wait_mask) {
-        // What fence.acquire.cta leaves, a load that acquires in its CTA, and
-        // fence.acquire.sync_restrict::shared::cluster: nothing is under way.
-        all = {ordering_fence(SASSEMU_ACQUIRE, SASSEMU_LEVEL_CTA),
+    } else if (nothing && !known) {
+        // It is what fence.acquire.sync_restrict::shared::cluster leaves as well.
+        all = {ordering_fence(static_cast<uint32_t>(order_of_nop.ordering),
+                              static_cast<uint32_t>(order_of_nop.scope)),
                ordering_fence(SASSEMU_ACQUIRE, SASSEMU_LEVEL_CLUSTER)};
         all[1].restriction = SASSEMU_RESTRICT_SHARED_CLUSTER;
     } else if (word && !(known && text.intent.kind != IntentKind::none)) {
@@ -344,6 +344,13 @@ int DrivenMachine::issue_scoped(const sassemu_access& a) {
     show_meant(a.insn, what);
     const bool late = load && late_reads_.possible && a.insn && !matrix && meant(a.insn).late &&
                       what.ordering == SASSEMU_WEAK;
+    if (!matrix && !meant(a.insn).known) {
+        const WordOrder most =
+            order_of_access(static_cast<AccessSpace>(a.space), static_cast<Ordering>(what.ordering),
+                            static_cast<MemScope>(what.scope));
+        what.ordering = static_cast<uint8_t>(most.ordering);
+        what.scope = static_cast<uint8_t>(most.scope);
+    }
     if (releases(what.ordering)) finish_lanes(who, a.lanes);
     const bool immediate = a.flags & SASSEMU_ACCESS_IMMEDIATE;
     if (load && !matrix && !late && mapped == a.lanes && bytes <= most_bytes &&

@@ -24,6 +24,10 @@ PLANS = {
                           "out": {"bytes": 128, "fill": "0x00"}},
               "launches": [{"kernel": "calls", "grid": [1, 1, 1], "block": [32, 1, 1],
                             "args": [{"buffer": "in"}, {"buffer": "out"}, {"i32": 32}]}]},
+    "spaces": {"buffers": {"in": {"bytes": 128, "fill": "0x00"}, "out": {"bytes": 128, "fill": "0x00"},
+                           "t": {"bytes": 32, "fill": "0x00"}},
+               "launches": [{"kernel": "spaces", "grid": [1, 1, 1], "block": [32, 1, 1], "dynamicShared": 128,
+                             "args": [{"buffer": "out"}, {"buffer": "in"}, {"i32": 1}]}]},
 }
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -24,6 +25,38 @@ class Console(common.Case):
         self.assertRegex(out[3], r"\$1 = \{x = (0|32), y = 0, z = 0\}")
         self.assertRegex(out[4], r"#0  steps at .*steps\.cu:19")
         self.assertIn("hit 1 time", out[5])
+
+    def test_memory_of_every_kind_in_a_debug_build(self):
+        """By name, by pointer and by address; constants are the module's bank 3, not bank 0 with the parameters."""
+        values = {"table": struct.pack("<8i", *range(100, 108)), "one": struct.pack("<i", 7), "_ZN1n5scaleE": struct.pack("<3f", 1.5, 2.5, 3.5)}
+        for name, data in values.items():
+            with open(self.path(name + ".bin"), "wb") as f:
+                f.write(data)
+        with open(os.path.join(common.DATA, "spaces.cu"), encoding="utf-8") as f:
+            line = next(i for i, text in enumerate(f, 1) if "counter[threadIdx" in text)
+        expected = {
+            "table": "{100, 101, 102, 103, 104, 105, 106, 107}", "table[3]": "103", "one": "7", "n::scale": "{1.5, 2.5, 3.5}", "n::scale[1] * 2": "5",
+            "inner": "{141, 143}", "kept": "{5, 6}", "counter": "{0, 0, 0, 0}",
+            "*chosen": "100", "chosen[2]": "102", "chosen == &table[0]": "1", "*(int *)&table[5]": "105",
+            "near[31]": "93", "more[5]": "1005", "*(more + 6)": "1006", "*(@shared int *)&near[2]": "6", "mine": "{0, 1, 2, 3}",
+            "*(@local int *)&mine[3]": "3", "k": "1", "*(@parameter int *)&k": "1", "::one": "7",
+        }
+        for arch in ("sm_80", "sm_90"):
+            def change(plan, arch=arch):
+                plan.update(arch=arch, module=os.path.join(common.DATA, "spaces.%s.cubin" % arch),
+                            globals={name: {"file": name + ".bin"} for name in values})
+            out = self.session(self.plan("spaces", change), "break spaces.cu:%d" % line, "c", *("p " + e for e in expected),
+                               "p &k", "p (int)(long)&table == (int)(long)chosen", "p *(@constant int *)0", "p/x c[3][0]", "p &more[1]", "p &near[1]")
+            got = [text.split(" = ", 1)[-1].strip() for text in out[3:]]
+            for (expression, value), said in zip(expected.items(), got):
+                self.assertEqual(said, value, (arch, expression, self.errors))
+            parameter, same, constant, bank, more, near = got[len(expected):]
+            self.assertRegex(parameter, r"^\(@parameter int \*\) 0x")
+            self.assertEqual(same, "1")
+            self.assertEqual(int(constant), int(bank, 16))  # bank 3, where the module's constants lie
+            self.assertIn(int(constant), {100, 7, 141, struct.unpack("<i", values["_ZN1n5scaleE"][:4])[0]})
+            self.assertRegex(more, r"^\(@shared int \*\) 0x")
+            self.assertRegex(near, r"^\(@shared int \*\) 0x")
 
     def test_a_condition_halts_for_its_lane_only(self):
         out = self.session(self.plan("steps"), "break steps.cu:19 if threadIdx.x == 38 && blockIdx.x == 1", "c",

@@ -97,7 +97,6 @@ KNOWN = [
     ("weak", "cubins/*collisions/*", "*", "the same"),
     ("caches*", "cubins/bench/*", "*", "these plans state how many warp instructions run; a machine's short turns divide warps otherwise"),
     ("weak", "cubins/bench/*", "*", "the same"),
-    ("weak", "cubins/sync/*", "sm_[78]*", "words without their PTX: weak takes some acquires of these chips (mbarriers, libcu++) for less; to be mended"),
 ]
 
 

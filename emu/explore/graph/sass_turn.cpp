@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "emu/memory/word_order.hpp"
+
 namespace sassemu::explore {
 namespace {
 
@@ -306,9 +308,10 @@ bool SassTurn::located(const sassemu::Access& a, uint64_t address, op::Access& w
               window != shared_window_high, address, a.bytes, a.bytes, where.at))
         return false;
     const bool intended = i_.ptx_known && i_.intent.kind == IntentKind::access;
-    where.order = order_of(intended ? i_.intent.ordering : a.ordering);
-    if (where.order != SASSEMU_ORDER_WEAK)
-        where.scope = scope_of(intended ? i_.intent.scope : a.scope);
+    const WordOrder meant = intended ? WordOrder{i_.intent.ordering, i_.intent.scope, a.proxy}
+                                     : order_of_access(a.space, a.ordering, a.scope);
+    where.order = order_of(meant.ordering);
+    if (where.order != SASSEMU_ORDER_WEAK) where.scope = scope_of(meant.scope);
     return true;
 }
 

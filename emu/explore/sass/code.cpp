@@ -88,6 +88,13 @@ std::optional<Operation> fence_named(std::string_view text) {
     return std::move(read->what);
 }
 
+op::Fence fence_of(const WordOrder& order) {
+    op::Fence fence;
+    fence.scope = scope_of(order.scope);
+    fence.order = order_of(order.ordering);
+    return fence;
+}
+
 }  // namespace
 
 SassCode::SassCode(CodeImage& image) : image_(image) {
@@ -227,10 +234,7 @@ void SassCode::order_of_words(uint32_t pc) {
         i.orders.emplace_back(fence);
         return;
     }
-    op::Fence fence;
-    fence.scope = scope_of(order->scope);
-    fence.order = order_of(order->ordering);
-    i.orders.emplace_back(fence);
+    i.orders.emplace_back(fence_of(*order));
 }
 
 void SassCode::read_intents() {
@@ -284,6 +288,8 @@ void SassCode::read_intents() {
             last_fence = line;
             continue;
         }
+        if (!i.ptx_known && i.insn.id == SASSDEC_ID_NOP)
+            i.orders.emplace_back(fence_of(order_of_nop));
         if (i.kind != Kind::order) {
             if (i.kind != Kind::plain) last_fence = 0;
             continue;
