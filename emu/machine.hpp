@@ -46,7 +46,8 @@ struct ValueCondition {
 };
 enum class HostAtomic : uint8_t { add, exchange, bit_and, bit_or, bit_xor, min, max, compare };
 
-// One side of a copy: rows `pitch` bytes apart, slices `slice` bytes apart (0: one after the other).
+// One side of a copy: rows `pitch` bytes apart, slices `slice` bytes apart (0: one after the
+// other).
 struct CopySide {
     uint64_t address = 0;
     uint64_t pitch = 0, slice = 0;
@@ -58,7 +59,7 @@ struct BoxCopy {
 };
 struct RowFill {
     uint64_t address = 0, pitch = 0;
-    uint64_t width = 0, height = 1;  // bytes, rows
+    uint64_t width = 0, height = 1;   // bytes, rows
     uint32_t value = 0, element = 1;  // of 1, 2 or 4 bytes
 };
 struct EventTime {
@@ -199,7 +200,8 @@ class Machine {
     // Asked with the machine's lock held when a launch, copy or other operation has ended; it must
     // not call the machine. From then on results are not kept for result().
     virtual void on_end(
-        std::function<void(StreamId stream, const std::string& what, const LaunchResult&)> ended) = 0;
+        std::function<void(StreamId stream, const std::string& what, const LaunchResult&)>
+            ended) = 0;
     // Of all that is put into streams from now on together; seconds from now.
     virtual void set_limits(const Limits& limits) = 0;
     // What is in flight ends (status `interrupted`). Safe from a signal handler.

@@ -12,8 +12,8 @@ struct Array {
     CUDA_ARRAY3D_DESCRIPTOR what{};
     uint32_t levels = 1;
     uint64_t address = 0;
-    uint32_t texel = 4;             // bytes
-    std::shared_ptr<Array> of;      // a level of a mipmapped array: whose memory it is
+    uint32_t texel = 4;         // bytes
+    std::shared_ptr<Array> of;  // a level of a mipmapped array: whose memory it is
     std::vector<CUarray> level_handles;
     ~Array();
     uint64_t row() const { return what.Width * texel; }

@@ -59,6 +59,14 @@ Config read_config(const char* text) {
          }},
         {"plugin", list(c.plugins)},
         {"plugin-path", list(c.plugin_path)},
+        {"level",
+         [&](std::string_view v) {
+             c.options.level = v == "v2"   ? HostLevel::v2
+                               : v == "v3" ? HostLevel::v3
+                               : v == "v4" ? HostLevel::v4
+                                           : HostLevel::automatic;
+             return v == "v2" || v == "v3" || v == "v4" || v == "auto";
+         }},
         {"time-limit", count(c.limits.seconds)},
         {"max-warp-instructions", count(c.limits.max_warp_instructions)},
         {"wall-time", flag(c.wall_time)},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the library is to run, from the environment: SASSEMU_EXEC, lines `name=value` (docs/driver.md).
+// How the library is to run, from the environment: SASSEMU_EXEC, lines `name=value`
+// (docs/driver.md).
 #pragma once
 
 #include <string>

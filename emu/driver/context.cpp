@@ -234,8 +234,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
     if (flags) return CUDA_ERROR_INVALID_VALUE;
     if (other->device == context->device) return CUDA_ERROR_INVALID_DEVICE;
     const std::lock_guard guard(context->mutex);
-    if (!context->peers.insert(other->device).second)
-        return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    if (!context->peers.insert(other->device).second) return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
     const auto done = Driver::get().machine().peer_access(context->device, other->device, true);
     return done ? CUDA_SUCCESS : refused("cuCtxEnablePeerAccess", done.error());
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies and fills of all forms: each becomes a box of rows that is put into a stream.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -17,6 +19,12 @@ struct How {
     bool waits = true;
 };
 
+// Whether the program has a page there.
+bool is_mapped(uint64_t address) {
+    unsigned char in_core = 0;
+    return !::mincore(reinterpret_cast<void*>(address / 4096 * 4096), 4096, &in_core);
+}
+
 // One side of a copy, and whether it is memory that a GPU knows.
 CUresult side_of(uint64_t address, uint64_t bytes, bool host, CopySide& out) {
     out = {};
@@ -31,10 +39,10 @@ CUresult side_of(uint64_t address, uint64_t bytes, bool host, CopySide& out) {
     if (d.find_range(address, 1, begin, range) && range.kind != Driver::Range::Kind::registered)
         return CUDA_ERROR_INVALID_VALUE;
     out.own = true;
-    return host && address >= 65536 && address + bytes <= uint64_t{1} << 47 &&
-                   (address >> 40) != 7
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_VALUE;
+    constexpr uint64_t top = uint64_t{1} << 47;
+    if (!host || address >= top || bytes > top - address) return CUDA_ERROR_INVALID_VALUE;
+    return is_mapped(address) && is_mapped(address + bytes - 1) ? CUDA_SUCCESS
+                                                                : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult put_copy(const BoxCopy& box, How how) {
@@ -54,11 +62,11 @@ CUresult put_copy(const BoxCopy& box, How how) {
     if (how.waits && box.height * box.depth == 1 && own && machine.idle()) {
         // Nothing is in flight: at once, without a stream.
         const auto done =
-            box.to.own ? machine.read(box.from.address,
-                                      {reinterpret_cast<std::byte*>(box.to.address), box.width})
-                       : machine.write(box.to.address,
-                                       {reinterpret_cast<const std::byte*>(box.from.address),
-                                        box.width});
+            box.to.own
+                ? machine.read(box.from.address,
+                               {reinterpret_cast<std::byte*>(box.to.address), box.width})
+                : machine.write(box.to.address,
+                                {reinterpret_cast<const std::byte*>(box.from.address), box.width});
         if (box.to.own != box.from.own)
             return done ? context->error.load() : refused("copy", done.error());
     }
@@ -149,12 +157,12 @@ CUresult copy_box(const Place& to, const Place& from, size_t width, size_t heigh
 
 template <class T>
 Place to_of(const T& c) {
-    return {c.dstXInBytes, c.dstY,     c.dstZ,      c.dstLOD,   c.dstMemoryType,
+    return {c.dstXInBytes, c.dstY,      c.dstZ,     c.dstLOD,   c.dstMemoryType,
             c.dstHost,     c.dstDevice, c.dstArray, c.dstPitch, c.dstHeight};
 }
 template <class T>
 Place from_of(const T& c) {
-    return {c.srcXInBytes, c.srcY,     c.srcZ,      c.srcLOD,   c.srcMemoryType,
+    return {c.srcXInBytes, c.srcY,      c.srcZ,     c.srcLOD,   c.srcMemoryType,
             c.srcHost,     c.srcDevice, c.srcArray, c.srcPitch, c.srcHeight};
 }
 

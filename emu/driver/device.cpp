@@ -211,8 +211,8 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
     return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuGetProcAddress_v2(const char* name, void** function, int version, unsigned long long flags,
-                             CUdriverProcAddressQueryResult* status) {
+CUresult cuGetProcAddress_v2(const char* name, void** function, int version,
+                             unsigned long long flags, CUdriverProcAddressQueryResult* status) {
     if (flags > 2 || version < 2000) return CUDA_ERROR_INVALID_VALUE;
     *function = nullptr;
     int found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
@@ -234,21 +234,16 @@ CUresult cuGetProcAddress_v2(const char* name, void** function, int version, uns
     if (status) *status = found;
     return CUDA_SUCCESS;
 }
-CUresult cuGetProcAddress(const char* name, void** function, int version, unsigned long long flags) {
+CUresult cuGetProcAddress(const char* name, void** function, int version,
+                          unsigned long long flags) {
     return api::cuGetProcAddress_v2(name, function, version, flags, nullptr);
 }
 
 // Private tables of NVIDIA's own libraries. There are none, and the first who asks is named.
 CUresult cuGetExportTable(const void** table, const CUuuid*) {
     *table = nullptr;
-    Dl_info caller{};
-    const char* file = dladdr(__builtin_return_address(0), &caller) && caller.dli_fname
-                           ? caller.dli_fname
-                           : nullptr;
-    Dl_info here{};
-    if (dladdr(reinterpret_cast<void*>(&cuGetExportTable), &here) && file && here.dli_fname &&
-        !std::strcmp(file, here.dli_fname))
-        file = nullptr;
+    Dl_info from{};
+    const char* const file = dladdr(caller, &from) ? from.dli_fname : nullptr;
     say(std::string(file ? file : "a library of the program") +
         " asks the driver for a private table, which there is not here. If the program stops now: "
         "link it with `nvcc -cudart shared`, or capture its launches on a GPU and replay them "
@@ -306,8 +301,16 @@ CUresult cuDeviceGetProperties(CUdevprop* prop, CUdevice device) {
     if (!p) return CUDA_ERROR_INVALID_DEVICE;
     const int sm = sm_of(static_cast<uint32_t>(device));
     const auto get = [&](int which) { return attribute(*p, sm, device, which); };
-    *prop = {get(1),  {get(2), get(3), get(4)}, {get(5), get(6), get(7)}, get(8), get(9), get(10),
-             get(11), get(12), get(13), get(14)};
+    *prop = {get(1),
+             {get(2), get(3), get(4)},
+             {get(5), get(6), get(7)},
+             get(8),
+             get(9),
+             get(10),
+             get(11),
+             get(12),
+             get(13),
+             get(14)};
     return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {

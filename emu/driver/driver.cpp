@@ -2,12 +2,12 @@
 // See driver.hpp.
 #include "emu/driver/driver.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
 #include "emu/base/exit_code.hpp"
 #include "emu/driver/operation.hpp"
@@ -17,6 +17,7 @@
 namespace sassemu::driver {
 
 thread_local bool thread_streams = false;
+thread_local void* caller = nullptr;
 thread_local std::vector<CUcontext> context_stack;
 
 namespace {
@@ -101,9 +102,7 @@ CUresult missing(const char* name) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CUresult ready() {
-    return initialised && !forked ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
-}
+CUresult ready() { return initialised && !forked ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED; }
 
 Driver& Driver::get() {
     static Driver& driver = *new Driver;  // threads may use it to the very end
@@ -129,6 +128,7 @@ CUresult Driver::start() {
             return;
         }
         hooks_ = std::move(*hooks);
+        if (hooks_) hooks_->seed = gpu.seed;
         auto machine = Machine::create(std::move(gpu), config.devices, hooks_, StateFill{});
         if (!machine) {
             say(machine.error().message());
@@ -153,10 +153,14 @@ CUresult Driver::start() {
 }
 
 void Driver::ended(StreamId stream, const std::string& what, const LaunchResult& result) {
-    if (config.stats && result.stats.warp_instructions)
-        std::fprintf(stderr, "sassemu: %s: %llu warp instructions, %llu CTAs, %.6f s\n",
-                     what.c_str(), static_cast<unsigned long long>(result.stats.warp_instructions),
-                     static_cast<unsigned long long>(result.stats.ctas), result.stats.seconds);
+    if (over_) return;
+    if (const size_t begin = what.find('\''), end = what.rfind('\'');
+        config.stats && what.starts_with("launch ") && begin < end) {
+        KernelStats& stats = kernel_stats_[what.substr(begin + 1, end - begin - 1)];
+        ++stats.launches;
+        stats.warp_instructions += result.stats.warp_instructions;
+        stats.seconds += result.stats.seconds;
+    }
     if (result.status == LaunchStatus::ok || result.status == LaunchStatus::not_run) return;
     bool first = false;
     contexts.each([&](uint64_t, const std::shared_ptr<Context>& c) {
@@ -166,19 +170,32 @@ void Driver::ended(StreamId stream, const std::string& what, const LaunchResult&
     });
     reported(exit_code_of(result.status));
     if (!first) return;
-    std::string text = result.fault && !result.fault->kernel.empty() ? result.fault->report()
-                                                                     : result.message;
+    std::string text =
+        result.fault && !result.fault->kernel.empty() ? result.fault->report() : result.message;
     if (!text.empty() && text.back() == '\n') text.pop_back();
     say(what + ":\n" + text);
 }
 
 void Driver::finish() {
     if (!machine_) return;
+    over_ = true;  // what still runs ends with the program
+    machine_->interrupt();
     if (hooks_) hooks_->finish();
     if (hooks_ && hooks_->findings()) reported(exit_with::finding);
-    if (config.report.empty() || !worst_) return;
-    std::ofstream out(config.report, std::ios::app);
-    out << "exit-code " << worst_ << "\n";
+    std::string text;
+    for (const auto& [name, stats] : kernel_stats_)
+        text += "kernel " + std::to_string(stats.launches) + " " +
+                std::to_string(stats.warp_instructions) + " " + std::to_string(stats.seconds) +
+                " " + name + "\n";
+    if (config.report.empty()) {
+        std::fwrite(text.data(), 1, text.size(), stderr);
+        return;
+    }
+    if (worst_) text += "exit-code " + std::to_string(worst_) + "\n";
+    const int file = ::open(config.report.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0 || ::write(file, text.data(), text.size()) < 0)
+        say("the report cannot be written to " + config.report);
+    if (file >= 0) ::close(file);
 }
 
 std::shared_ptr<Context> Driver::make_context(uint32_t device, unsigned flags, bool primary) {
@@ -223,8 +240,7 @@ bool Driver::find_range(uint64_t address, uint64_t bytes, uint64_t& begin, Range
     auto at = ranges.upper_bound(address);
     if (at == ranges.begin()) return false;
     --at;
-    if (address - at->first >= at->second.bytes ||
-        bytes > at->second.bytes - (address - at->first))
+    if (address - at->first >= at->second.bytes || bytes > at->second.bytes - (address - at->first))
         return false;
     begin = at->first;
     out = at->second;

@@ -126,7 +126,8 @@ class Driver {
     // An exit code (emu/base/exit_code.hpp) for what was said.
     void reported(int code) {
         int before = worst_;
-        while (!worst_.compare_exchange_weak(before, worse(before, code))) {}
+        while (!worst_.compare_exchange_weak(before, worse(before, code))) {
+        }
     }
 
     // Memory of the program's, by address.
@@ -158,6 +159,12 @@ class Driver {
     std::unique_ptr<Machine> machine_;
     std::vector<Gpu*> gpus_;
     std::atomic<int> worst_{0};
+    std::atomic<bool> over_{false};
+    struct KernelStats {
+        uint64_t launches = 0, warp_instructions = 0;
+        double seconds = 0;
+    };
+    std::map<std::string, KernelStats> kernel_stats_;  // with the machine's lock
 };
 
 // One line on standard error, "sassemu: ...", the same text once.
@@ -176,9 +183,9 @@ CUresult refused(const char* function, const Error& error);
 // The host has waited: a deadlock ends the context.
 CUresult waited(const std::shared_ptr<Context>& context, const Result<void>& result);
 
-#define SASSEMU_CUDA(expression)                                                     \
-    do {                                                                             \
-        if (const CUresult why_ = (expression); why_ != CUDA_SUCCESS) return why_;   \
+#define SASSEMU_CUDA(expression)                                                   \
+    do {                                                                           \
+        if (const CUresult why_ = (expression); why_ != CUDA_SUCCESS) return why_; \
     } while (false)
 
 }  // namespace sassemu::driver

@@ -26,6 +26,8 @@ CUresult missing(const char* name);
 
 // Whether stream 0 is the calling thread's own, in this call.
 extern thread_local bool thread_streams;
+// Whose code called a function that refuses, to be named.
+extern thread_local void* caller;
 // CUDA_SUCCESS, or why no function can be called.
 CUresult ready();
 

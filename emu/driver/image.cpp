@@ -63,8 +63,7 @@ Bytes extent_of(const void* image) {
     }
     if (magic == fatbin_magic) {
         const auto header = read_at<FatbinHeader>(at);
-        if (header.version != 1 || header.header_bytes < 16 ||
-            header.bytes > uint64_t{1} << 33)
+        if (header.version != 1 || header.header_bytes < 16 || header.bytes > uint64_t{1} << 33)
             return {};
         return {at, header.header_bytes + header.bytes};
     }
@@ -107,8 +106,8 @@ CUresult load_bytes(Bytes bytes, uint32_t device, const std::string& name,
         options.arch.reset();  // a cubin is what it is; whether it runs is asked below
     }
     auto module = load_module(bytes, name, options);
-    const auto images = text ? Result<std::vector<ImageInfo>>(std::vector<ImageInfo>{})
-                             : list_images(bytes, name);
+    const auto images =
+        text ? Result<std::vector<ImageInfo>>(std::vector<ImageInfo>{}) : list_images(bytes, name);
     if ((!module || !runs_on(module->arch(), arch)) && images && !text) {
         // No code for this device: PTX, if there is some for it.
         for (const ImageInfo& image : *images) {
@@ -150,8 +149,9 @@ CUresult load_image(const void* image, uint32_t device, const std::string& name,
         // PTX is text that ends with a zero.
         const auto* text = static_cast<const char*>(image);
         size_t length = 0;
-        while (length < 16 && text[length] && (text[length] == '\n' || text[length] == '\t' ||
-                                               (text[length] >= ' ' && text[length] < 127)))
+        while (length < 16 && text[length] &&
+               (text[length] == '\n' || text[length] == '\t' ||
+                (text[length] >= ' ' && text[length] < 127)))
             ++length;
         if (length < 8 && text[length]) return CUDA_ERROR_INVALID_IMAGE;
         if (length < 8) return CUDA_ERROR_INVALID_IMAGE;

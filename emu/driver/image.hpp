@@ -36,8 +36,8 @@ CUresult load_bytes(Bytes bytes, uint32_t device, const std::string& name,
                     std::shared_ptr<LoadedFile>& out, std::string* log = nullptr);
 
 // jit.cpp: PTX text, and several objects, to a cubin.
-CUresult compile_ptx(const std::string& text, const std::string& arch,
-                     std::vector<uint8_t>& cubin, std::string& log);
+CUresult compile_ptx(const std::string& text, const std::string& arch, std::vector<uint8_t>& cubin,
+                     std::string& log);
 
 struct Function {
     std::weak_ptr<Context> context;
@@ -50,8 +50,8 @@ struct Function {
 };
 
 struct Library {
-    const void* image = nullptr;     // preserved by the program, or:
-    std::vector<uint8_t> own;        // a copy
+    const void* image = nullptr;  // preserved by the program, or:
+    std::vector<uint8_t> own;     // a copy
     std::string name;
     std::mutex mutex;
     std::map<uint32_t, std::shared_ptr<LoadedFile>> files;  // by device

@@ -39,7 +39,8 @@ std::string find_tool(const std::string& name) {
     for (const char* base : {std::getenv("VIRTUAL_ENV"), std::getenv("CONDA_PREFIX"),
                              home ? std::getenv("HOME") : nullptr}) {
         if (!base) continue;
-        for (const char* packages : {"/lib/python3*/site-packages", "/.local/lib/python3*/site-packages"})
+        for (const char* packages :
+             {"/lib/python3*/site-packages", "/.local/lib/python3*/site-packages"})
             for (const char* wheel :
                  {"/nvidia/cu1*/bin/", "/nvidia/cuda_nvcc/bin/", "/triton/backends/nvidia/bin/"})
                 patterns.push_back(std::string(base) + packages + wheel);
@@ -141,8 +142,8 @@ CUresult assemble(const Folder& folder, const std::string& text, const std::stri
 
 }  // namespace
 
-CUresult compile_ptx(const std::string& text, const std::string& arch,
-                     std::vector<uint8_t>& cubin, std::string& log) {
+CUresult compile_ptx(const std::string& text, const std::string& arch, std::vector<uint8_t>& cubin,
+                     std::string& log) {
     const Folder folder;
     if (!folder.made()) return CUDA_ERROR_OPERATING_SYSTEM;
     SASSEMU_CUDA(assemble(folder, text, arch, false, "code", log));
@@ -205,7 +206,9 @@ CUresult cuLinkComplete(CUlinkState handle, void** cubin, size_t* bytes) {
     if (!folder.made()) return CUDA_ERROR_OPERATING_SYSTEM;
     const bool alone = state->inputs.size() == 1;
     const auto extension = [](CUjitInputType type) {
-        return type == CU_JIT_INPUT_FATBINARY ? ".fatbin" : type == CU_JIT_INPUT_LIBRARY ? ".a" : ".o";
+        return type == CU_JIT_INPUT_FATBINARY ? ".fatbin"
+               : type == CU_JIT_INPUT_LIBRARY ? ".a"
+                                              : ".o";
     };
     std::vector<std::string> words = {find_tool("nvlink"), "-arch=" + arch};
     for (size_t i = 0; i < state->inputs.size(); ++i) {

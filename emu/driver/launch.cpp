@@ -48,8 +48,8 @@ int resident_ctas(const Function& f, int threads, size_t dynamic) {
     if (threads <= 0 || threads > 1024) return 0;
     const auto warps = static_cast<uint32_t>((threads + 31) / 32);
     const uint32_t per_warp = std::max(1u, (k.registers + 7) / 8 * 8 * 32);
-    uint64_t most = std::min<uint64_t>(d.resident_ctas_per_sm,
-                                       d.resident_threads_per_sm / (warps * 32));
+    uint64_t most =
+        std::min<uint64_t>(d.resident_ctas_per_sm, d.resident_threads_per_sm / (warps * 32));
     most = std::min<uint64_t>(most, d.registers_per_sm / (uint64_t{per_warp} * warps));
     uint64_t shared = k.shared_static + dynamic;
     if (sm_of(f.device) >= 80 && !k.shared_reserved) shared += 1024;  // the system's, of each CTA
@@ -66,8 +66,7 @@ CUresult checked(const Function& f, const LaunchRequest& r) {
         return CUDA_ERROR_INVALID_VALUE;
     if (r.dynamic_shared > static_cast<uint32_t>(f.max_dynamic_shared))
         return CUDA_ERROR_INVALID_VALUE;
-    if (const auto& m = f.kernel->max_threads;
-        m && m->x && threads > uint64_t{m->x} * m->y * m->z)
+    if (const auto& m = f.kernel->max_threads; m && m->x && threads > uint64_t{m->x} * m->y * m->z)
         return CUDA_ERROR_INVALID_VALUE;
     if (r.cluster.count() > (f.non_portable ? 16u : 8u)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     return CUDA_SUCCESS;
@@ -136,8 +135,8 @@ static CUresult launch(CUfunction function, const unsigned (&grid)[3], const uns
     SASSEMU_CUDA(submit(context, *in, std::move(operation), CU_GRAPH_NODE_TYPE_KERNEL));
     // Such an event may come earlier on a GPU; at the end is one of the times allowed.
     for (const auto& event : record)
-        SASSEMU_CUDA(submit(context, *in, EventOperation{event, false},
-                            CU_GRAPH_NODE_TYPE_EVENT_RECORD));
+        SASSEMU_CUDA(
+            submit(context, *in, EventOperation{event, false}, CU_GRAPH_NODE_TYPE_EVENT_RECORD));
     return CUDA_SUCCESS;
 }
 
@@ -153,9 +152,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* how, CUfunction f, void** parame
                   {how->blockDimX, how->blockDimY, how->blockDimZ}, how->sharedMemBytes,
                   how->hStream, parameters, extra, how, false);
 }
-CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz,
-                                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                   CUstream stream, void** parameters) {
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                   unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                                   void** parameters) {
     return launch(f, {gx, gy, gz}, {bx, by, bz}, shared, stream, parameters, nullptr, nullptr,
                   true);
 }
@@ -249,9 +248,9 @@ CUresult cuOccupancyMaxActiveClusters(int* count, CUfunction handle, const CUlau
     std::shared_ptr<Function> f;
     SASSEMU_CUDA(function_here(handle, f));
     if (how->numAttrs && !how->attrs) return CUDA_ERROR_INVALID_VALUE;
-    unsigned cluster = f->kernel->cluster ? f->kernel->cluster->x * f->kernel->cluster->y *
-                                                f->kernel->cluster->z
-                                          : 1;
+    unsigned cluster = f->kernel->cluster
+                           ? f->kernel->cluster->x * f->kernel->cluster->y * f->kernel->cluster->z
+                           : 1;
     for (unsigned i = 0; i < how->numAttrs; ++i)
         if (how->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
             cluster = how->attrs[i].value.clusterDim.x * how->attrs[i].value.clusterDim.y *

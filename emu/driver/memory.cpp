@@ -122,9 +122,9 @@ CUresult pointer_attribute(void* value, CUpointer_attribute which, CUdeviceptr a
         case CU_POINTER_ATTRIBUTE_CONTEXT:
             return give(value, context ? context->handle : nullptr);
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-            return give(value, unsigned{host && range.kind != Range::Kind::managed
-                                            ? CU_MEMORYTYPE_HOST
-                                            : CU_MEMORYTYPE_DEVICE});
+            return give(
+                value, unsigned{host && range.kind != Range::Kind::managed ? CU_MEMORYTYPE_HOST
+                                                                           : CU_MEMORYTYPE_DEVICE});
         case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
             return give(value, address);
         case CU_POINTER_ATTRIBUTE_HOST_POINTER:
@@ -220,9 +220,9 @@ CUresult cuMemHostAlloc(void** out, size_t bytes, unsigned int flags) {
     std::shared_ptr<Context> context;
     SASSEMU_CUDA(current(context));
     if (flags & ~7u) return CUDA_ERROR_INVALID_VALUE;
-    return allocate_host(
-        bytes, {0, Range::Kind::pinned, context->device, flags, 0, context, nullptr},
-        "pinned memory of the program", out);
+    return allocate_host(bytes,
+                         {0, Range::Kind::pinned, context->device, flags, 0, context, nullptr},
+                         "pinned memory of the program", out);
 }
 CUresult cuMemAllocHost_v2(void** out, size_t bytes) {
     return api::cuMemHostAlloc(out, bytes, CU_MEMHOSTALLOC_DEVICEMAP);
@@ -250,8 +250,8 @@ CUresult cuMemHostRegister_v2(void* address, size_t bytes, unsigned int flags) {
     const uint64_t first = at / 4096 * 4096, last = (at + bytes + 4095) / 4096 * 4096;
     std::vector<unsigned char> pages(256);
     for (uint64_t page = first; page < last; page += 256 * 4096)
-        if (::mincore(reinterpret_cast<void*>(page),
-                      std::min<uint64_t>(last - page, 256 * 4096), pages.data()))
+        if (::mincore(reinterpret_cast<void*>(page), std::min<uint64_t>(last - page, 256 * 4096),
+                      pages.data()))
             return CUDA_ERROR_INVALID_VALUE;
     // Vector loads of a kernel may look at 64 bytes behind it.
     (void)::mmap(reinterpret_cast<void*>(last), 4096, PROT_READ,
@@ -308,9 +308,9 @@ CUresult cuMemAllocManaged(CUdeviceptr* out, size_t bytes, unsigned int flags) {
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
         return CUDA_ERROR_INVALID_VALUE;
     void* at = nullptr;
-    SASSEMU_CUDA(allocate_host(
-        bytes, {0, Range::Kind::managed, context->device, flags, 0, context, nullptr},
-        "managed memory of the program", &at));
+    SASSEMU_CUDA(
+        allocate_host(bytes, {0, Range::Kind::managed, context->device, flags, 0, context, nullptr},
+                      "managed memory of the program", &at));
     *out = reinterpret_cast<uint64_t>(at);
     return CUDA_SUCCESS;
 }
@@ -480,8 +480,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* access, 
         if (access[i].location.type != 1 || !is_device(access[i].location.id))
             return CUDA_ERROR_INVALID_VALUE;
         if (static_cast<uint32_t>(access[i].location.id) != pool->device && access[i].flags)
-            (void)Driver::get().machine().peer_access(
-                static_cast<uint32_t>(access[i].location.id), pool->device, true);
+            (void)Driver::get().machine().peer_access(static_cast<uint32_t>(access[i].location.id),
+                                                      pool->device, true);
     }
     return CUDA_SUCCESS;
 }

@@ -24,8 +24,8 @@ const sassemu::Kernel* kernel_named(const Module& module, std::string_view name)
 }
 
 CUresult make_function(const std::shared_ptr<Context>& context,
-                       const std::shared_ptr<LoadedFile>& file, const char* name,
-                       CUmodule module, CUfunction* out) {
+                       const std::shared_ptr<LoadedFile>& file, const char* name, CUmodule module,
+                       CUfunction* out) {
     const sassemu::Kernel* const kernel = kernel_named(*file->module, name);
     if (!kernel) return CUDA_ERROR_NOT_FOUND;
     auto function = std::make_shared<Function>();
@@ -50,6 +50,8 @@ CUresult global_of(uint32_t device, LoadedFile& file, const char* name, CUdevice
     if (bytes) *bytes = symbol->bytes;
     return CUDA_SUCCESS;
 }
+
+constexpr unsigned most_options = 64;
 
 CUresult read_whole(const char* path, std::vector<uint8_t>& out) {
     auto bytes = read_file(path);
@@ -112,9 +114,9 @@ CUresult attribute_of(const Function& f, CUfunction_attribute which, int* value)
         case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: {
             uint64_t most = 1024;
             if (k.registers)
-                most = std::min<uint64_t>(
-                    most, Driver::get().config.devices[f.device].registers_per_sm /
-                              (((k.registers + 7) / 8 * 8) * 32) * 32);
+                most = std::min<uint64_t>(most,
+                                          Driver::get().config.devices[f.device].registers_per_sm /
+                                              (((k.registers + 7) / 8 * 8) * 32) * 32);
             if (k.max_threads && k.max_threads->x)
                 most = std::min<uint64_t>(
                     most, uint64_t{k.max_threads->x} * k.max_threads->y * k.max_threads->z);
@@ -122,8 +124,8 @@ CUresult attribute_of(const Function& f, CUfunction_attribute which, int* value)
             return CUDA_SUCCESS;
         }
         case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-            *value = static_cast<int>(k.shared_static - std::min(k.shared_static,
-                                                                 k.shared_reserved));
+            *value =
+                static_cast<int>(k.shared_static - std::min(k.shared_static, k.shared_reserved));
             return CUDA_SUCCESS;
         case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: {
             const ConstantBank* const bank = f.file->module->constant_bank(3, k.name);
@@ -173,8 +175,8 @@ CUresult set_attribute(Function& f, CUfunction_attribute which, int value) {
         case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
             int own = 0;
             SASSEMU_CUDA(attribute_of(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &own));
-            const auto most = static_cast<int>(
-                Driver::get().config.devices[f.device].shared_per_cta);
+            const auto most =
+                static_cast<int>(Driver::get().config.devices[f.device].shared_per_cta);
             if (value < 0 || value > most - own) return CUDA_ERROR_INVALID_VALUE;
             f.max_dynamic_shared = value;
             return CUDA_SUCCESS;
@@ -251,6 +253,7 @@ CUresult cuModuleLoadDataEx(CUmodule* out, const void* image, unsigned int count
                             CUjit_option* options, void** values) {
     std::shared_ptr<Context> context;
     SASSEMU_CUDA(current(context));
+    if (count > most_options || (count && (!options || !values))) return CUDA_ERROR_INVALID_VALUE;
     std::shared_ptr<LoadedFile> file;
     std::string log;
     const CUresult why = load_image(image, context->device, "module", file, &log);
@@ -325,6 +328,7 @@ CUresult cuLibraryLoadData(CUlibrary* out, const void* code, CUjit_option*, void
     auto library = std::make_shared<Library>();
     library->name = "library";
     bool preserved = false;
+    if (count > most_options || (count && (!options || !values))) return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count && options && values; ++i)
         preserved |= options[i] == 1 && values[i];
     const Bytes bytes = extent_of(code);

@@ -53,13 +53,13 @@ CUresult perform(StreamId stream, const Operation& operation) {
             },
             [&](const ValueOperation& o) {
                 const ValueCondition& c = o.condition;
-                return o.waits
-                           ? done("wait for a value", machine.wait_value(stream, c))
-                           : done("write of a value",
-                                  machine.write_value(stream, c.address, c.bytes, c.value));
+                return o.waits ? done("wait for a value", machine.wait_value(stream, c))
+                               : done("write of a value",
+                                      machine.write_value(stream, c.address, c.bytes, c.value));
             },
             [&](const EventOperation& o) {
-                if (o.waits) return done("wait for an event", machine.wait_event(stream, o.event->id));
+                if (o.waits)
+                    return done("wait for an event", machine.wait_event(stream, o.event->id));
                 auto when = std::make_shared<EventTime>();
                 {
                     const std::lock_guard guard(o.event->mutex);
@@ -73,8 +73,7 @@ CUresult perform(StreamId stream, const Operation& operation) {
             },
             [&](const ChildOperation& o) {
                 for (const auto& node : o.graph->nodes)
-                    if (const CUresult why = perform(stream, node->operation);
-                        why != CUDA_SUCCESS)
+                    if (const CUresult why = perform(stream, node->operation); why != CUDA_SUCCESS)
                         return why;
                 return CUDA_SUCCESS;
             }},
@@ -88,8 +87,8 @@ CUresult submit(const std::shared_ptr<Context>& context, Stream& stream, Operati
         if (stream.capture) {
             if (stream.capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
             CUgraphNode node = nullptr;
-            SASSEMU_CUDA(add_node(stream.capture->graph, std::move(operation), type, stream.last,
-                                  &node));
+            SASSEMU_CUDA(
+                add_node(stream.capture->graph, std::move(operation), type, stream.last, &node));
             stream.last = {node};
             return CUDA_SUCCESS;
         }

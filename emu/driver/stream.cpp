@@ -36,8 +36,8 @@ CUresult value_operation(CUstream handle, CUdeviceptr address, uint32_t bytes, u
     std::shared_ptr<Stream> stream;
     SASSEMU_CUDA(here(handle, context, stream));
     SASSEMU_CUDA(value_at(address, bytes));
-    if (flags & ~unsigned{waits ? 3 | CU_STREAM_WAIT_VALUE_FLUSH : 1})
-        return CUDA_ERROR_INVALID_VALUE;
+    const auto known = static_cast<unsigned>(waits ? 3 | CU_STREAM_WAIT_VALUE_FLUSH : 1);
+    if (flags & ~known) return CUDA_ERROR_INVALID_VALUE;
     constexpr ValueTest tests[] = {ValueTest::at_least, ValueTest::equal, ValueTest::any_bit,
                                    ValueTest::clear_bit};
     ValueOperation operation{waits, {address, bytes, tests[flags & 3], value}};
@@ -166,8 +166,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned int f
     if (capture) {
         // The stream joins the capture, or waits for more of it.
         const std::lock_guard guard(stream->mutex);
-        if (stream->capture && stream->capture != capture)
-            return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+        if (stream->capture && stream->capture != capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
         if (!stream->capture) stream->last.clear();
         stream->capture = capture;
         for (const CUgraphNode node : captured)
@@ -187,9 +186,8 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback function, void* u
     SASSEMU_CUDA(here(handle, context, stream));
     if (!function || flags) return CUDA_ERROR_INVALID_VALUE;
     if (capturing(*stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    const auto done = Driver::get().machine().call(stream->id, [=] {
-        function(handle, context->error, user);
-    });
+    const auto done =
+        Driver::get().machine().call(stream->id, [=] { function(handle, context->error, user); });
     return done ? CUDA_SUCCESS : refused("cuStreamAddCallback", done.error());
 }
 CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t, unsigned int) {
@@ -242,7 +240,7 @@ CUresult cuStreamWriteValue64_v2(CUstream s, CUdeviceptr a, unsigned long long v
 }
 CUresult cuStreamBatchMemOp_v2(CUstream s, unsigned int count, CUstreamBatchMemOpParams* all,
                                unsigned int) {
-    if (count > 256) return CUDA_ERROR_INVALID_VALUE;
+    if (count > 256 || (count && !all)) return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; ++i) {
         const auto& v = all[i].waitValue;
         const bool wide = v.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
@@ -308,8 +306,7 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned
             return CUDA_SUCCESS;
         }
     }
-    return submit(context, *stream, EventOperation{event, false},
-                  CU_GRAPH_NODE_TYPE_EVENT_RECORD);
+    return submit(context, *stream, EventOperation{event, false}, CU_GRAPH_NODE_TYPE_EVENT_RECORD);
 }
 CUresult cuEventRecord(CUevent handle, CUstream stream) {
     return api::cuEventRecordWithFlags(handle, stream, 0);
@@ -354,9 +351,9 @@ CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent from, CUevent to) {
     const auto of = [](const EventTime& t) {
         return Driver::get().config.wall_time ? t.host_ns : t.virtual_ns;
     };
-    *milliseconds = static_cast<float>(static_cast<double>(of(*when[1])) -
-                                       static_cast<double>(of(*when[0]))) /
-                    1e6f;
+    *milliseconds =
+        static_cast<float>(static_cast<double>(of(*when[1])) - static_cast<double>(of(*when[0]))) /
+        1e6f;
     return CUDA_SUCCESS;
 }
 

@@ -156,8 +156,7 @@ std::map<uint64_t, Made>& made() {
 CUresult find_made(uint64_t handle, bool surface, Made& out) {
     const std::lock_guard guard(made_mutex);
     const auto found = made().find(handle);
-    if (found == made().end() || found->second.surface != surface)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (found == made().end() || found->second.surface != surface) return CUDA_ERROR_INVALID_VALUE;
     out = found->second;
     return CUDA_SUCCESS;
 }
@@ -165,8 +164,7 @@ CUresult forget(uint64_t handle, bool surface) {
     if (!handle) return CUDA_SUCCESS;
     const std::lock_guard guard(made_mutex);
     const auto found = made().find(handle);
-    if (found == made().end() || found->second.surface != surface)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (found == made().end() || found->second.surface != surface) return CUDA_ERROR_INVALID_VALUE;
     made().erase(found);
     return CUDA_SUCCESS;
 }

@@ -243,8 +243,8 @@ Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) 
     a->owner = options.everywhere ? nullptr : this;
     std::byte* const memory =
         adopted ? reinterpret_cast<std::byte*>(at) : static_cast<std::byte*>(mapping) + offset;
-    a->extent = Extent{at, at + bytes, memory, options.flags,
-                       static_cast<uint32_t>(all_->by_id.size())};
+    a->extent =
+        Extent{at, at + bytes, memory, options.flags, static_cast<uint32_t>(all_->by_id.size())};
     if (options.flags & (heap_extent | multicast_extent)) a->extent.hi = at;
     if (options.flags & multicast_extent) {
         a->multicast = std::make_unique<Multicast>(Multicast{at, bytes, {}});

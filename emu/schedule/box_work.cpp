@@ -135,8 +135,7 @@ class CopyBox final : public RowWork {
     }
     bool piece(uint64_t row, uint64_t column, uint64_t bytes) override {
         const uint64_t to = place(box_.to, row, column), from = place(box_.from, row, column);
-        std::byte* const target =
-            box_.to.own ? reinterpret_cast<std::byte*>(to) : at(to, bytes);
+        std::byte* const target = box_.to.own ? reinterpret_cast<std::byte*>(to) : at(to, bytes);
         const std::byte* const source =
             box_.from.own ? reinterpret_cast<const std::byte*>(from) : at(from, bytes);
         if (!target || !source) return false;
@@ -200,8 +199,8 @@ class Stamp final : public Work {
     bool take(Turn&) override {
         if (over_) return false;
         when_->virtual_ns = time_();
-        when_->host_ns = static_cast<uint64_t>(
-            std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+        when_->host_ns = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                                               std::chrono::nanoseconds(1));
         over_ = true;
         return false;
     }

@@ -86,7 +86,7 @@ struct Core {
     std::shared_ptr<InstructionLimit> limit;  // of all that is in flight; null: none
     // Machine::on_end(); null: nobody asks.
     std::function<void(StreamId, const std::string&, const LaunchResult&)> ended;
-    std::unique_ptr<Scheduler> scheduler;     // last: its threads go first
+    std::unique_ptr<Scheduler> scheduler;  // last: its threads go first
 };
 
 struct Stream {

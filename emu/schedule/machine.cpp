@@ -293,8 +293,8 @@ class MachineImpl final : public Machine, public OutsideMemory {
         core_->scheduler->turn(lock);
         return !place || is_done(place->stream->last);
     }
-    void on_end(std::function<void(StreamId, const std::string&, const LaunchResult&)> ended)
-        override {
+    void on_end(
+        std::function<void(StreamId, const std::string&, const LaunchResult&)> ended) override {
         const auto lock = core_->scheduler->lock();
         core_->ended = std::move(ended);
     }

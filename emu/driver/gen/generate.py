@@ -116,6 +116,8 @@ def entries(rows):
                 continue
             checks = [f"!a{i}" for i, p in enumerate(row.parameters) if p.use in ("in", "out")]
             wrong = " || ".join(checks) or "false"
+            if row.state == "refused":
+                out.append("    caller = __builtin_return_address(0);")
             out.append(f'    return entered({str(row.any).lower()}, {str(own).lower()}, [&]() -> CUresult {{')
             out.append(f"        if ({wrong}) return CUDA_ERROR_INVALID_VALUE;")
             function = row.note if row.state == "as" else row.abi
@@ -172,6 +174,8 @@ def calls(rows):
                     return f"({p.type}){{0}}"
                 if re.match(r"CU(hostFn|streamCallback|occupancyB2DSize|logsCallback|asyncCallback|coredumpStatusCallback|graphRecaptureCallback)", p.type):
                     return f"({p.type})0"
+                if row.name in LISTS and p.type in ("size_t", "unsigned int"):
+                    return "1"
                 if p.type.startswith("CU") and p.type in HANDLES:
                     return f"({p.type})(uintptr_t)foreign" if how else f"({p.type})0"
                 return f"({p.type})number" if how else f"({p.type})0"
@@ -183,6 +187,8 @@ def calls(rows):
     return "\n".join(out[:4] + wrappers + out[4:])
 
 
+# Their counts say how long lists of the caller's are: a wrong one is the caller's fault.
+LISTS = {"cuMemcpyBatchAsync", "cuStreamBatchMemOp", "cuMemPrefetchBatchAsync", "cuStreamUpdateCaptureDependencies", "cuPointerGetAttributes"}
 HANDLES = {"CUcontext", "CUmodule", "CUfunction", "CUlibrary", "CUkernel", "CUstream", "CUevent", "CUarray",
            "CUmipmappedArray", "CUtexref", "CUsurfref", "CUgraph", "CUgraphNode", "CUgraphExec", "CUgraphDeviceNode",
            "CUgraphicsResource", "CUlinkState", "CUmemoryPool", "CUexternalMemory", "CUexternalSemaphore", "CUuserObject",
