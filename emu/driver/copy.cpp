@@ -31,6 +31,7 @@ CUresult side_of(uint64_t address, uint64_t bytes, bool host, CopySide& out) {
     out.address = address;
     if (!bytes) return CUDA_SUCCESS;
     Driver& d = Driver::get();
+    SASSEMU_CUDA(d.start());
     uint64_t begin = 0;
     Driver::Range range;
     if (d.find_range(address, bytes, begin, range)) return CUDA_SUCCESS;

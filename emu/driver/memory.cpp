@@ -90,7 +90,8 @@ bool is_device(CUdevice device) {
 
 // What is not of cuMemAlloc and the like: a variable of a module, say.
 bool of_machine(CUdeviceptr address) {
-    return static_cast<bool>(Driver::get().machine().host_pointer(address, 1));
+    Driver& d = Driver::get();
+    return d.start() == CUDA_SUCCESS && d.machine().host_pointer(address, 1);
 }
 
 template <class T>
@@ -476,6 +477,7 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute which, v
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* access, size_t count) {
     std::shared_ptr<Pool> pool;
     SASSEMU_CUDA(pool_of(handle, pool));
+    SASSEMU_CUDA(Driver::get().start());
     for (size_t i = 0; i < count; ++i) {
         if (access[i].location.type != 1 || !is_device(access[i].location.id))
             return CUDA_ERROR_INVALID_VALUE;

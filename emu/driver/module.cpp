@@ -355,7 +355,7 @@ CUresult cuLibraryUnload(CUlibrary handle) {
     Driver& d = Driver::get();
     const auto library = d.libraries.take(bits(handle));
     if (!library) return CUDA_ERROR_INVALID_HANDLE;
-    if (!library->files.empty()) (void)d.machine().synchronize();
+    if (!library->files.empty() && d.start() == CUDA_SUCCESS) (void)d.machine().synchronize();
     for (const auto& [name, kernel] : library->kernels)
         if (const auto k = d.kernels.take(bits(kernel)))
             for (const auto& [context, function] : k->functions) d.functions.take(bits(function));

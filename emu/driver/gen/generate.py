@@ -158,7 +158,7 @@ def page(groups):
 def calls(rows):
     """Every function with nulls, with handles of no kind, with numbers that are none."""
     out = ["/* Made by generate.py of api.def. Do not edit. */", '#include "cuda_driver.h"', '#include "tests/driver/calls.h"',
-           "static char bytes[4096];", "const struct call every_call[] = {"]
+           "#include <string.h>", "static _Thread_local char bytes[4096];", "const struct call every_call[] = {"]
     wrappers = []
     skip = {"cuInit", "cuProfilerStop", "cuProfilerStart"}
     for row in rows:
@@ -181,10 +181,10 @@ def calls(rows):
                 return f"({p.type})number" if how else f"({p.type})0"
             for how in (0, 1):
                 args = ", ".join(value(p, how) for p in row.parameters)
-                wrappers.append(f"static CUresult {symbol}_{how}(uintptr_t foreign, uintptr_t number) {{ (void)foreign; (void)number; return {symbol}({args}); }}")
+                wrappers.append(f"static CUresult {symbol}_{how}(uintptr_t foreign, uintptr_t number) {{ (void)foreign; (void)number; memset(bytes, 0, sizeof bytes); return {symbol}({args}); }}")
             out.append(f'    {{"{symbol}", {symbol}_0, {symbol}_1}},')
     out += ["};", "const unsigned call_count = sizeof every_call / sizeof *every_call;", ""]
-    return "\n".join(out[:4] + wrappers + out[4:])
+    return "\n".join(out[:5] + wrappers + out[5:])
 
 
 # Their counts say how long lists of the caller's are: a wrong one is the caller's fault.
