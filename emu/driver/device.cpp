@@ -244,10 +244,13 @@ CUresult cuGetExportTable(const void** table, const CUuuid*) {
     *table = nullptr;
     Dl_info from{};
     const char* const file = dladdr(caller, &from) ? from.dli_fname : nullptr;
-    say(std::string(file ? file : "a library of the program") +
-        " asks the driver for a private table, which there is not here. If the program stops now: "
-        "link it with `nvcc -cudart shared`, or capture its launches on a GPU and replay them "
-        "(docs/capture.md)");
+    // Compilers ask too, and do without.
+    const std::string_view who = file ? file : "a library of the program";
+    if (who.find("libnvrtc") == who.npos && who.find("libnvJitLink") == who.npos)
+        say(std::string(who) +
+            " asks the driver for a private table, which there is not here. If the program stops "
+            "now: link it with `nvcc -cudart shared`, or capture its launches on a GPU and replay "
+            "them (docs/capture.md)");
     return CUDA_ERROR_NOT_FOUND;
 }
 

@@ -154,7 +154,7 @@ CUresult Driver::start() {
 
 void Driver::ended(StreamId stream, const std::string& what, const LaunchResult& result) {
     if (over_) return;
-    if (const size_t begin = what.find('\''), end = what.rfind('\'');
+    if (const size_t begin = what.find('\''), end = what.find("')", begin);
         config.stats && what.starts_with("launch ") && begin < end) {
         KernelStats& stats = kernel_stats_[what.substr(begin + 1, end - begin - 1)];
         ++stats.launches;
