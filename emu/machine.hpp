@@ -46,6 +46,26 @@ struct ValueCondition {
 };
 enum class HostAtomic : uint8_t { add, exchange, bit_and, bit_or, bit_xor, min, max, compare };
 
+// One side of a copy: rows `pitch` bytes apart, slices `slice` bytes apart (0: one after the
+// other).
+struct CopySide {
+    uint64_t address = 0;
+    uint64_t pitch = 0, slice = 0;
+    bool own = false;  // the program's own memory, at its own address, which no GPU reaches
+};
+struct BoxCopy {
+    CopySide to, from;
+    uint64_t width = 0, height = 1, depth = 1;  // bytes, rows, slices
+};
+struct RowFill {
+    uint64_t address = 0, pitch = 0;
+    uint64_t width = 0, height = 1;   // bytes, rows
+    uint32_t value = 0, element = 1;  // of 1, 2 or 4 bytes
+};
+struct EventTime {
+    uint64_t virtual_ns = 0, host_ns = 0;  // of the machine; of the host's steady clock
+};
+
 struct Finished {
     LaunchResult result;  // of a copy or another operation: its status and message only
     uint64_t order = 0;   // operations that end earlier have lower numbers
@@ -83,6 +103,10 @@ class Machine {
     virtual uint32_t gpus() const = 0;
     // Made when it is first asked for. Gpu::launch() is a launch in the legacy stream, waited for.
     virtual Result<Gpu*> gpu(uint32_t index) = 0;
+    // Gives the memory of a module of Gpu::load() back. None of its kernels may be in flight.
+    virtual Result<void> unload(uint32_t gpu, ModuleId module) = 0;
+    // Of launches from now on: bytes of stack per thread, at least.
+    virtual void set_stack(uint64_t bytes) = 0;
     // Whether kernels of `from` reach the device memory of `to`. Off at first.
     virtual Result<void> peer_access(uint32_t from, uint32_t to, bool on) = 0;
 
@@ -100,6 +124,9 @@ class Machine {
     virtual Result<uint64_t> allocate_multicast(const std::vector<uint64_t>& members,
                                                 uint64_t bytes, std::string name,
                                                 uint64_t address = 0) = 0;
+    // Memory that the program has, at its own address, which all GPUs reach from now on. The byte
+    // behind its last page may be read.
+    virtual Result<uint64_t> adopt_host(std::byte* at, uint64_t bytes, std::string name) = 0;
     // Of any kind. Who uses it in a kernel meanwhile gets a fault from its next turn on.
     virtual Result<void> release(uint64_t address) = 0;
     // By the host, while anything may be in flight. An aligned 8 bytes are read or written at once;
@@ -127,6 +154,8 @@ class Machine {
     virtual Result<OperationId> launch(StreamId stream, const LaunchRequest& request) = 0;
     virtual Result<OperationId> copy(StreamId stream, uint64_t to, uint64_t from,
                                      uint64_t bytes) = 0;
+    virtual Result<OperationId> copy(StreamId stream, const BoxCopy& box) = 0;
+    virtual Result<OperationId> fill(StreamId stream, const RowFill& rows) = 0;
     // In the order of the stream a 4- or 8-byte store, behind a fence of system scope.
     virtual Result<OperationId> write_value(StreamId stream, uint64_t address, uint32_t bytes,
                                             uint64_t value) = 0;
@@ -144,6 +173,9 @@ class Machine {
     virtual void remove_agent(MachineAgent& agent) = 0;
     virtual EventId create_event() = 0;
     virtual Result<void> record(EventId event, StreamId stream) = 0;
+    // As record(); when it is reached, `when` is set, which must live so long.
+    virtual Result<void> record(EventId event, StreamId stream,
+                                std::shared_ptr<EventTime> when) = 0;
     // What is put into the stream from now on waits for the last record; none: does not wait.
     virtual Result<void> wait_event(StreamId stream, EventId event) = 0;
 
@@ -162,6 +194,14 @@ class Machine {
     virtual void attach_thread() = 0;
     virtual void detach_thread() = 0;
 
+    // Nothing is in flight, and nothing waits in a stream.
+    virtual bool idle() = 0;
+    virtual bool idle(StreamId stream) = 0;
+    // Asked with the machine's lock held when a launch, copy or other operation has ended; it must
+    // not call the machine. From then on results are not kept for result().
+    virtual void on_end(
+        std::function<void(StreamId stream, const std::string& what, const LaunchResult&)>
+            ended) = 0;
     // Of all that is put into streams from now on together; seconds from now.
     virtual void set_limits(const Limits& limits) = 0;
     // What is in flight ends (status `interrupted`). Safe from a signal handler.

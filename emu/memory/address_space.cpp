@@ -11,6 +11,7 @@
 #include <new>
 
 #include "emu/base/text.hpp"
+#include "emu/memory/adopted.hpp"
 #include "emu/memory/device_heap.hpp"
 #include "emu/memory/multicast.hpp"
 
@@ -88,7 +89,8 @@ AddressSpace::Allocation::Allocation() = default;
 AddressSpace::Allocation::~Allocation() = default;
 
 AddressSpace::Allocations::~Allocations() {
-    for (const auto& [lo, a] : live) munmap(a->mapping, a->mapped);
+    for (const auto& [lo, a] : live)
+        if (a->mapping) munmap(a->mapping, a->mapped);
     for (const auto& [at, bytes] : old_mappings) munmap(at, bytes);
 }
 
@@ -203,9 +205,10 @@ Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) 
                      "the limit is 1 TiB"};
     const std::lock_guard guard(all_->mutex);
     uint64_t at = options.address;
+    const bool adopted = options.flags & adopted_extent;
     const uint64_t span = round_up(bytes, page_bytes) + page_bytes;  // a guard page follows
     if (at) {
-        const uint64_t room = bytes + page_bytes;
+        const uint64_t room = adopted ? bytes : bytes + page_bytes;
         if (at < page_bytes || at >= top || room > top - at || touches_window(at, at + room))
             return Error{ErrorCode::input, who, "address " + hex(at) + " is outside the range",
                          "addresses have 48 bits; the first 64 KiB and the generic windows are "
@@ -228,18 +231,20 @@ Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) 
     // 64 bytes of slack let vector loads of a partial warp start at any valid byte. An address is
     // as aligned on the host as on the device.
     const uint64_t offset = at % 4096, mapped = round_up(offset + bytes + 64, 4096);
-    void* mapping = map_zeros(mapped);
-    if (!mapping)
+    void* const mapping = adopted ? nullptr : map_zeros(mapped);
+    if (!mapping && !adopted)
         return Error{ErrorCode::system, who,
                      "the host has no " + std::to_string(bytes) + " bytes to give", ""};
     auto a = std::make_unique<Allocation>();
     a->mapping = mapping;
-    a->mapped = mapped;
+    a->mapped = mapping ? mapped : 0;
     a->name = options.name;
     a->bytes = bytes;
     a->owner = options.everywhere ? nullptr : this;
-    a->extent = Extent{at, at + bytes, static_cast<std::byte*>(mapping) + offset, options.flags,
-                       static_cast<uint32_t>(all_->by_id.size())};
+    std::byte* const memory =
+        adopted ? reinterpret_cast<std::byte*>(at) : static_cast<std::byte*>(mapping) + offset;
+    a->extent =
+        Extent{at, at + bytes, memory, options.flags, static_cast<uint32_t>(all_->by_id.size())};
     if (options.flags & (heap_extent | multicast_extent)) a->extent.hi = at;
     if (options.flags & multicast_extent) {
         a->multicast = std::make_unique<Multicast>(Multicast{at, bytes, {}});
@@ -298,6 +303,7 @@ void AddressSpace::remove(std::map<uint64_t, std::unique_ptr<Allocation>>::itera
     for (AddressSpace* table : all_->tables)
         if (table->reaches(a)) table->unmap_pages(a, &a.freed);
     all_->removals.fetch_add(1, std::memory_order_release);
+    if (!a.mapping) return;
     if (all_->holds) {
         // Who has found it before may still touch it: the bytes go, the addresses stay.
         madvise(a.mapping, a.mapped, MADV_DONTNEED);
@@ -325,7 +331,7 @@ Result<void> AddressSpace::give_away(uint64_t address) {
         if (const auto it = all_->live.find(address); it != all_->live.end()) {
             Allocation& a = *it->second;
             a.extent.hi = a.extent.lo;
-            madvise(a.mapping, a.mapped, MADV_DONTNEED);
+            if (a.mapping) madvise(a.mapping, a.mapped, MADV_DONTNEED);
             return {};
         }
     }

@@ -202,7 +202,7 @@ Result<void> GpuImpl::begin_heap(DeviceHeap& heap, uint64_t bytes, const char* n
 }
 
 Result<Gpu::Symbol> GpuImpl::symbol(ModuleId id, std::string_view name) {
-    if (id >= modules_.size())
+    if (id >= modules_.size() || !modules_[id])
         return Error{ErrorCode::usage, "symbol", "no module " + std::to_string(id), ""};
     const LoadedModule& m = *modules_[id];
     const Variable* v = m.module->variable(name);
@@ -220,6 +220,18 @@ Result<Gpu::Symbol> GpuImpl::symbol(ModuleId id, std::string_view name) {
     for (size_t i = 0; i < sections.size(); ++i)
         if (sections[i].section == v->section) return Symbol{m.data_bases[i] + v->offset, v->size};
     return Error{ErrorCode::internal, m.module->file_name(), "variable without a section", ""};
+}
+
+Result<void> GpuImpl::unload(ModuleId id) {
+    if (id >= modules_.size() || !modules_[id])
+        return Error{ErrorCode::usage, "unload", "no module " + std::to_string(id), ""};
+    const std::unique_ptr<LoadedModule> m = std::move(modules_[id]);
+    for (const uint64_t base : m->data_bases) SASSEMU_TRY(release(base));
+    for (const auto& [name, address] : m->apart)
+        if (const Variable* const v = m->module->variable(name); v && v->space == Space::global)
+            SASSEMU_TRY(release(address));
+    if (m->bank3) SASSEMU_TRY(release(m->bank3));
+    return {};
 }
 
 // The most registers that the code asks for while it runs (setmaxnreg); 0 if it does not.

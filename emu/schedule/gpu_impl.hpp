@@ -17,6 +17,7 @@
 
 #include "emu/base/pages.hpp"
 #include "emu/gpu.hpp"
+#include "emu/machine.hpp"
 #include "emu/memory/address_space.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/textures.hpp"
@@ -83,7 +84,9 @@ struct Core {
     std::set<uint64_t> outside;               // allocations that other processes write to
     FarMemory* far = nullptr;                 // memory that only messages reach; null: none
     std::shared_ptr<InstructionLimit> limit;  // of all that is in flight; null: none
-    std::unique_ptr<Scheduler> scheduler;     // last: its threads go first
+    // Machine::on_end(); null: nobody asks.
+    std::function<void(StreamId, const std::string&, const LaunchResult&)> ended;
+    std::unique_ptr<Scheduler> scheduler;  // last: its threads go first
 };
 
 struct Stream {
@@ -148,6 +151,7 @@ class GpuImpl final : public Gpu, public TouchedMemory {
         return within_memory(name, [&] { return place(module, at); });
     }
     Result<Symbol> symbol(ModuleId id, std::string_view name) override;
+    Result<void> unload(ModuleId id);
     Result<uint64_t> create_texture(const TextureDesc& desc, uint64_t wanted) override {
         return textures_.add(desc, false, wanted);
     }

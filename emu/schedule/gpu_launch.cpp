@@ -131,7 +131,7 @@ Result<uint64_t> GpuImpl::workspace(std::shared_ptr<void>& user) {
 
 // Everything of a launch but who runs it.
 Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out) {
-    if (request.module >= modules_.size())
+    if (request.module >= modules_.size() || !modules_[request.module])
         return Error{ErrorCode::usage, "launch", "no module " + std::to_string(request.module), ""};
     LoadedModule& m = *modules_[request.module];
     auto found = m.module->kernel(request.kernel);

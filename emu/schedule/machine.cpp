@@ -10,6 +10,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "emu/memory/adopted.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/schedule/gpu_impl.hpp"
 #include "emu/schedule/host_values.hpp"
@@ -61,6 +62,14 @@ class MachineImpl final : public Machine, public OutsideMemory {
     Result<uint64_t> allocate_multicast(const std::vector<uint64_t>& members, uint64_t bytes,
                                         std::string name, uint64_t address) override {
         return host().allocate_multicast(bytes, members, {address, 0, std::move(name), true});
+    }
+    Result<uint64_t> adopt_host(std::byte* at, uint64_t bytes, std::string name) override {
+        const std::string known = name;
+        SASSEMU_ASSIGN(const uint64_t address,
+                       host().allocate(bytes, {reinterpret_cast<uint64_t>(at), adopted_extent,
+                                               std::move(name), true}));
+        if (core_->hooks) core_->hooks->allocated(address, bytes, known, false);
+        return address;
     }
     Result<void> release(uint64_t address) override {
         before_access();
@@ -124,6 +133,14 @@ class MachineImpl final : public Machine, public OutsideMemory {
         const auto lock = core_->scheduler->lock();
         return new_stream(*owner, gpu, options.name, options.priority, !options.non_blocking);
     }
+    Result<void> unload(uint32_t gpu, ModuleId module) override {
+        SASSEMU_ASSIGN(GpuImpl * owner, made_gpu(gpu));
+        return owner->unload(module);
+    }
+    void set_stack(uint64_t bytes) override {
+        const auto lock = core_->scheduler->lock();
+        core_->options.stack_bytes = bytes;
+    }
     Result<StreamId> thread_stream(uint32_t gpu) override {
         SASSEMU_ASSIGN(GpuImpl * owner, made_gpu(gpu));
         const auto lock = core_->scheduler->lock();
@@ -141,7 +158,16 @@ class MachineImpl final : public Machine, public OutsideMemory {
                        within_memory("launch of '" + names::demangled(request.kernel) + "'", [&] {
                            return place.gpu->enqueue(*place.stream, request, request.may_overlap);
                        }));
+        tell_end(*task, id);
         return started(std::move(task));
+    }
+    Result<OperationId> copy(StreamId id, const BoxCopy& box) override {
+        return put(id, "copy of " + std::to_string(box.width * box.height * box.depth) + " bytes",
+                   box_copy_work(memory(), hooks(), id.gpu, box));
+    }
+    Result<OperationId> fill(StreamId id, const RowFill& rows) override {
+        return put(id, "fill of " + std::to_string(rows.width * rows.height) + " bytes",
+                   fill_work(memory(), hooks(), id.gpu, rows));
     }
     Result<OperationId> copy(StreamId id, uint64_t to, uint64_t from, uint64_t bytes) override {
         if (!far_at(to, bytes)) SASSEMU_TRY(bytes_at(to, bytes, "copy"));
@@ -184,6 +210,16 @@ class MachineImpl final : public Machine, public OutsideMemory {
         SASSEMU_TRY(check_event(event));
         const auto lock = core_->scheduler->lock();
         events_[event] = marker(place, "event " + std::to_string(event), {});
+        return {};
+    }
+    Result<void> record(EventId event, StreamId id, std::shared_ptr<EventTime> when) override {
+        SASSEMU_ASSIGN(const Place place, find(id));
+        SASSEMU_TRY(check_event(event));
+        const auto lock = core_->scheduler->lock();
+        events_[event] =
+            marker(place, "event " + std::to_string(event), {},
+                   stamp_work([this] { return core_->scheduler->time(); }, std::move(when)));
+        core_->scheduler->run_in_background();
         return {};
     }
     Result<void> wait_event(StreamId id, EventId event) override {
@@ -246,6 +282,21 @@ class MachineImpl final : public Machine, public OutsideMemory {
         s.wait(lock, {"until " + std::to_string(until) + " ns of virtual time",
                       [&] { return s.time() >= until || s.idle(); }, until});
         return {};
+    }
+    bool idle() override {
+        const auto lock = core_->scheduler->lock();
+        return core_->scheduler->empty();
+    }
+    bool idle(StreamId id) override {
+        const auto place = find(id);
+        auto lock = core_->scheduler->lock();
+        core_->scheduler->turn(lock);
+        return !place || is_done(place->stream->last);
+    }
+    void on_end(
+        std::function<void(StreamId, const std::string&, const LaunchResult&)> ended) override {
+        const auto lock = core_->scheduler->lock();
+        core_->ended = std::move(ended);
     }
     void attach_thread() override { core_->scheduler->attach(); }
     void detach_thread() override { core_->scheduler->detach(); }
@@ -437,19 +488,31 @@ class MachineImpl final : public Machine, public OutsideMemory {
         auto task = std::make_shared<Task>();
         task->what = std::move(what) + " on " + place.gpu->place(*place.stream);
         task->work = std::move(work);
+        tell_end(*task, id);
         place.gpu->add(*place.stream, task);
         return started(std::move(task));
     }
-    TaskRef marker(const Place& place, std::string what, std::vector<TaskRef> after) {
+    TaskRef marker(const Place& place, std::string what, std::vector<TaskRef> after,
+                   std::unique_ptr<Work> work = {}) {
         auto task = std::make_shared<Task>();
         task->what = std::move(what);
+        task->work = std::move(work);
         place.gpu->add(*place.stream, task, std::move(after));
         return task;
     }
     OperationId started(TaskRef task) {
         core_->scheduler->run_in_background();
+        if (core_->ended) return ++last_operation_;
         operations_.emplace(++last_operation_, std::move(task));
         return last_operation_;
+    }
+    // With the scheduler's lock, before anybody runs it.
+    void tell_end(Task& task, StreamId id) {
+        if (!core_->ended) return;
+        task.work = told_work(std::move(task.work),
+                              [this, id, what = task.what](const LaunchResult& result) {
+                                  core_->ended(id, what, result);
+                              });
     }
     Result<void> check_event(EventId event) {
         const auto lock = core_->scheduler->lock();

@@ -32,6 +32,16 @@ struct StreamMemory {
 // whose stream it is.
 std::unique_ptr<Work> copy_work(StreamMemory memory, Hooks* hooks, uint32_t gpu, uint64_t to,
                                 uint64_t from, uint64_t bytes);
+// Addresses of boxes and fills are looked up in their turn.
+std::unique_ptr<Work> box_copy_work(StreamMemory memory, Hooks* hooks, uint32_t gpu,
+                                    const BoxCopy& box);
+std::unique_ptr<Work> fill_work(StreamMemory memory, Hooks* hooks, uint32_t gpu,
+                                const RowFill& rows);
+// Says when it is reached.
+std::unique_ptr<Work> stamp_work(std::function<uint64_t()> time, std::shared_ptr<EventTime> when);
+// The work itself, whose result somebody is told of.
+std::unique_ptr<Work> told_work(std::unique_ptr<Work> work,
+                                std::function<void(const LaunchResult&)> told);
 std::unique_ptr<Work> write_value_work(StreamMemory memory, Hooks* hooks, uint32_t gpu,
                                        uint64_t address, uint32_t bytes, uint64_t value);
 std::unique_ptr<Work> wait_value_work(StreamMemory memory, Hooks* hooks, uint32_t gpu,
