@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a CTA does in one slice of a worker's time: its warps and their paths take turns, and who
 // spins is watched. What does not belong here: which CTA comes next (engine.cpp).
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -173,8 +174,14 @@ void Engine::run_freely(Warp& w) {
 // have work, a loop that looks at the clock too is asked with the clock standing still: what then
 // goes round without a change waits for memory, until nothing but time can help it.
 void Engine::watch_spin(CtaSlot& slot, Warp& w, Turn& worker) {
-    thread_local SpinSnapshot snapshot;
-    thread_local Watch watch;
+    // Not the thread's own 4 KB: dlopen() has little room for those of a library (libcuda.so.1).
+    struct Spin {
+        SpinSnapshot snapshot;
+        Watch watch;
+    };
+    thread_local const auto spin = std::make_unique<Spin>();
+    SpinSnapshot& snapshot = spin->snapshot;
+    Watch& watch = spin->watch;
     const Op* edge = w.path().edge;
     w.path().spins = 0;  // whatever comes: the others have their turn before the next look
     watch.used = 0;
