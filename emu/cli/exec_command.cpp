@@ -25,6 +25,7 @@
 #include <thread>
 
 #include "emu/base/exit_code.hpp"
+#include "emu/base/lend_thread.hpp"
 #include "emu/base/text.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
@@ -287,7 +288,7 @@ class TimeLimit {
   public:
     explicit TimeLimit(double seconds) {
         if (seconds <= 0) return;
-        thread_ = std::jthread([this, seconds](const std::stop_token& stop) {
+        thread_ = lend_thread<std::jthread>([this, seconds](const std::stop_token& stop) {
             std::unique_lock lock(mutex_);
             for (const auto& [number, patience] :
                  {std::pair{SIGTERM, seconds + 1}, std::pair{SIGKILL, 2.0}}) {
@@ -298,6 +299,10 @@ class TimeLimit {
                 ::kill(program_process, number);
             }
         });
+        if (!thread_.joinable())
+            std::fprintf(stderr,
+                         "sassemu: --time-limit: the host gives no thread to watch the program: "
+                         "only its launches are limited\n");
     }
     bool reached() const { return reached_; }
 
