@@ -57,7 +57,11 @@ inline Position scaled(double u, const Axis& axis) {
 inline Position scaled_on_face(float s, const Axis& axis) {
     const unsigned bits = position_bits(axis.size);
     const int64_t half = int64_t{1} << (bits - 1);
-    if (axis.periodic() && __builtin_isinf(s)) return {0, bits};
+    // Infinity is the edge on its side, which is the first one to a dimension that wraps.
+    if (__builtin_isinf(s)) {
+        const bool last = s > 0 && axis.mode != AddressMode::wrap;
+        return {last ? int64_t{axis.size} << bits : 0, bits};
+    }
     const double v = std::clamp(coordinate(s), -2.0, 2.0) * static_cast<double>(half);
     return {(static_cast<int64_t>(__builtin_floor(v)) + half) * axis.size, bits};
 }

@@ -127,6 +127,28 @@ Result<std::vector<Module>> load_best(Bytes bytes, const std::string& name,
     return modules;
 }
 
+// The architectures for which the file has an image with the kernel, whatever is to run it.
+std::string architectures_of(Bytes bytes, const std::string& name, const std::string& kernel) {
+    std::vector<std::string> archs;
+    const Result<Contents> contents = contents_of(bytes, name);
+    if (!contents) return {};
+    for (const FatbinEntry& entry : contents->entries) {
+        const std::string arch = entry.info.arch.name();
+        if (!entry.info.is_elf || std::ranges::find(archs, arch) != archs.end()) continue;
+        auto cubin = unpack(entry, name);
+        if (!cubin) continue;
+        const auto module =
+            parse_cubin(std::move(*cubin), name, contents->container, entry.info.arch.suffix);
+        if (!module) continue;
+        std::vector<std::string> symbols;
+        for (const Kernel& k : module->kernels()) symbols.push_back(k.name);
+        if (!names::meant(symbols, kernel).empty()) archs.push_back(arch);
+    }
+    std::string list;
+    for (const std::string& arch : archs) list += (list.empty() ? "" : ", ") + arch;
+    return list;
+}
+
 }  // namespace
 
 Result<std::vector<Module>> load_all_modules(Bytes bytes, std::string name,
@@ -136,8 +158,7 @@ Result<std::vector<Module>> load_all_modules(Bytes bytes, std::string name,
 
 Result<Module> load_module(Bytes bytes, std::string name, const LoadOptions& options) {
     SASSEMU_ASSIGN(std::vector<Module> modules, load_best(bytes, name, options));
-    if (modules.size() == 1) return std::move(modules.front());
-    if (!options.kernel.empty()) {
+    if (!options.kernel.empty() && modules.front().container() != Container::cubin) {
         std::vector<std::string> symbols;
         std::vector<Module*> of;
         for (Module& module : modules)
@@ -147,17 +168,26 @@ Result<Module> load_module(Bytes bytes, std::string name, const LoadOptions& opt
                 symbols.push_back(kernel.name);
                 of.push_back(&module);
             }
+        if (names::meant(symbols, options.kernel).empty()) {
+            const std::string archs = architectures_of(bytes, name, options.kernel);
+            const Arch asked = options.arch ? *options.arch : modules.back().arch();
+            if (!archs.empty())
+                return make_error(ErrorCode::not_found, name + ": kernel '" + options.kernel + "'",
+                                  "is not there for " + asked.name(), "it is there for " + archs);
+            if (modules.size() == 1) return std::move(modules.front());
+        }
         SASSEMU_ASSIGN(const size_t found, only_meant(symbols, options.kernel, name));
         return std::move(*of[found]);
     }
+    if (modules.size() == 1) return std::move(modules.front());
     // Linked runtimes bring containers without kernels of their own.
     Module* only = nullptr;
     std::string with_kernels;
     for (auto& module : modules) {
         if (module.kernels().empty()) continue;
         only = with_kernels.empty() ? &module : nullptr;
-        with_kernels += (with_kernels.empty() ? "" : ", ") +
-                        sassemu::names::demangled(module.kernels().front().name);
+        with_kernels +=
+            (with_kernels.empty() ? "" : ", ") + names::demangled(module.kernels().front().name);
     }
     if (with_kernels.empty()) return std::move(modules.front());
     if (only != nullptr) return std::move(*only);
