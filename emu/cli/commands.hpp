@@ -8,6 +8,7 @@
 namespace sassemu::cli {
 
 void add_run_command(CLI::App& app, int& exit_code);
+void add_exec_command(CLI::App& app, int& exit_code);
 void add_disasm_command(CLI::App& app, int& exit_code);
 void add_info_command(CLI::App& app, int& exit_code);
 void add_asm_command(CLI::App& app, int& exit_code);

@@ -31,6 +31,7 @@ int run_program(int argc, char** argv) {
     app.set_version_flag("--version", "sassemu " SASSEMU_VERSION);
     app.footer(exit_code_text());  // before the subcommands, which inherit it
     add_run_command(app, exit_code);
+    add_exec_command(app, exit_code);
     add_disasm_command(app, exit_code);
     add_info_command(app, exit_code);
     add_asm_command(app, exit_code);
@@ -43,7 +44,9 @@ int run_program(int argc, char** argv) {
     add_help_command(app, exit_code);
     add_completion_command(app, exit_code);
     CommandLimits limits;
-    for (CLI::App* sub : app.get_subcommands({})) limits.add_to(*sub);
+    // `exec` has its limits by itself: they are the program's.
+    for (CLI::App* sub : app.get_subcommands({}))
+        if (sub->get_option_no_throw("--memory-limit") == nullptr) limits.add_to(*sub);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked) {  // help and version

@@ -37,7 +37,7 @@ CLI::Validator positive() {
             "POSITIVE"};
 }
 
-void add_common_options(CLI::App& app, CommonOptions& options) {
+void add_machine_options(CLI::App& app, CommonOptions& options) {
     app.add_option("--model", options.models, "memory model: NAME or file.so, then :key=value,...")
         ->expected(1)
         ->take_last();
@@ -61,12 +61,18 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
     app.add_option("--max-instructions", options.max_instructions,
                    "warp instructions for all launches together: it ends after so many, exactly")
         ->check(positive());
+    app.add_option("--level", options.level, "instruction set of the host to use")
+        ->check(CLI::IsMember({"v2", "v3", "v4"}));
+    add_progress_option(app, options.progress);
+}
+
+void add_common_options(CLI::App& app, CommonOptions& options) {
+    add_machine_options(app, options);
     app.add_option("--dump", options.dumps,
                    "BUFFER=FILE: its bytes after the last launch (repeatable)")
         ->allow_extra_args(false);
     app.add_flag("--stats{-}", options.stats,
                  "one JSON object as the last line of stdout, or =FILE");
-    add_progress_option(app, options.progress);
     app.add_flag("--sandbox", options.sandbox,
                  "once everything is loaded, leave the run nothing but its output files (Linux; "
                  "SECURITY.md)");
@@ -76,8 +82,6 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
                    "source files that modules name may be shown from this folder (repeatable); "
                    "besides, from that of --root")
         ->allow_extra_args(false);
-    app.add_option("--level", options.level, "instruction set of the host to use")
-        ->check(CLI::IsMember({"v2", "v3", "v4"}));
     app.add_option(
         "--arch", options.arch,
         "architecture to run as, e.g. sm_90; default: the plan's, all of a list in turn");

@@ -30,6 +30,8 @@ struct CommonOptions {
 };
 
 void add_common_options(CLI::App& app, CommonOptions& options);
+// Those of them that say how the GPUs work, without those of plans and their results.
+void add_machine_options(CLI::App& app, CommonOptions& options);
 // Where files may be read, before the first is.
 Result<void> confine_inputs(const CommonOptions& options);
 // Errors: a malformed --dump.

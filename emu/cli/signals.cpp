@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 
 #include "emu/base/exit_code.hpp"
 #include "emu/base/limits.hpp"
@@ -13,6 +14,9 @@
 
 namespace sassemu::cli {
 namespace {
+
+constexpr int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
+struct sigaction original[std::size(handled)];
 
 void on_signal(int) {
     const int before = errno;
@@ -30,6 +34,7 @@ void on_signal(int) {
 
 void handle_signals() {
     (void)process_budget();  // made here: a handler must not make it
+    for (size_t i = 0; i < std::size(handled); ++i) sigaction(handled[i], nullptr, &original[i]);
     struct sigaction action {};
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;  // writes go on: a signal that only asks must not cut output off
@@ -41,6 +46,10 @@ void handle_signals() {
     }
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
+}
+
+void restore_signals() {
+    for (size_t i = 0; i < std::size(handled); ++i) sigaction(handled[i], &original[i], nullptr);
 }
 
 bool interrupted() { return process_budget().cause() == Budget::Stop::interrupted; }

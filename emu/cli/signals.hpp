@@ -10,6 +10,9 @@ namespace sassemu::cli {
 // become errors of the write.
 void handle_signals();
 
+// As they were before, for a program that takes this one's place. Safe after fork().
+void restore_signals();
+
 // One of these signals has come: whatever else has happened, the exit code says so.
 [[nodiscard]] bool interrupted();
 
