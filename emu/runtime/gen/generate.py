@@ -2,7 +2,8 @@
 """Makes everything that is said once in the table of the runtime's functions (api.def).
 
     generate.py TABLE OUT                      declarations, entries and version scripts of both ABIs
-    generate.py TABLE --page docs/runtime.md   the page's table, between its two marks; --check: is it so?
+    generate.py TABLE --page docs/exec.md   the page's table, between its two marks; --check: is it so?
+    generate.py TABLE --calls FILE.cpp      calls of every function: with nothing, and with what it has not given out
 
 A row of the table:   NAME [12|13] [ptds|ptsz] | STATE | PARAMETERS [| BEHIND]
 A number: that ABI alone has it so. ptds, ptsz: there is a second symbol for the default stream of the
@@ -98,6 +99,33 @@ def page(groups):
     return "\n".join(out)
 
 
+def calls(rows):
+    """Declarations, and a list of functions that call one each."""
+    def nothing(t):
+        return f"static_cast<{t}>(nullptr)" if t.endswith("*") else f"({t}){{}}"
+
+    def foreign(t):
+        if t in ("StreamCallback", "CUhostFn", "CUlogsCallback"):
+            return "nullptr"
+        if t.endswith("*") or re.fullmatch(r"CU(stream|event|array|mipmappedArray|graph|graphNode|graphExec|library|kernel|memoryPool|userObject|logsCallbackHandle)", t):
+            return f"({t})bytes"
+        if t in ("int", "size_t", "unsigned int", "unsigned long long", "CUdeviceptr"):
+            return f"({t})number"
+        return nothing(t)
+
+    out = [HEAD, '#include "emu/runtime/types.hpp"', '#include "tests/runtime/calls.hpp"']
+    body, named = [], []
+    for row in rows:
+        if 13 not in row.abis or row.name.startswith("__") or row.name == "cudaDeviceReset":
+            continue
+        for symbol in [row.name] + ([f"{row.name}_{row.thread}"] if row.thread else []):
+            out.append(f'extern "C" {row.returns} {symbol}({", ".join(row.types)});')
+            for how, value in (("nothing", nothing), ("foreign", foreign)):
+                body.append(f"static void {symbol}_{how}(char* bytes, long number) {{ (void)bytes; (void)number; (void){symbol}({', '.join(map(value, row.types))}); }}")
+            named.append(f'    {{"{symbol}", {symbol}_nothing, {symbol}_foreign}},')
+    return "\n".join(out + body + ["const Call every_call[] = {"] + named + ["};", "const unsigned call_count = sizeof every_call / sizeof *every_call;", ""])
+
+
 def main():
     groups = read(sys.argv[1])
     rows = [row for _, group in groups for row in group]
@@ -110,6 +138,9 @@ def main():
         if "--check" in sys.argv:
             sys.exit(0 if made == text else f"{path} is not what {sys.argv[1]} says: run {sys.argv[0]} TABLE --page {path}")
         path.write_text(made)
+        return
+    if sys.argv[2] == "--calls":
+        Path(sys.argv[3]).write_text(calls(rows))
         return
     out = Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
