@@ -122,7 +122,6 @@ Result<void> check_there(const ExecCommand& command) {
         {!command.save.empty(), "--save", ""},
         {!command.kernels.empty(), "--kernels", ""},
         {!command.launches.empty(), "--launches", ""},
-        {!common.level.empty(), "--level", ""},
         {!common.fill.empty(), "--fill", ""},
         {!common.progress.empty() && common.progress != "never", "--progress", ""},
         {command.memory_limit != 0, "--memory-limit", "ulimit -v, or a control group"},
@@ -135,7 +134,7 @@ Result<void> check_there(const ExecCommand& command) {
 }
 
 // All that can be wrong with the options is said before the program starts.
-Result<std::string> option_lines(ExecCommand& command, const std::string& report) {
+Result<std::string> option_lines(ExecCommand& command) {
     SASSEMU_TRY(check_there(command));
     CommonOptions& common = command.common;
     std::vector<std::string> plugins;
@@ -167,6 +166,7 @@ Result<std::string> option_lines(ExecCommand& command, const std::string& report
     lines.add_if(common.reference, "reference");
     lines.add_if(common.seed != 0, "seed", std::to_string(common.seed));
     lines.add_if(common.threads != 0, "threads", std::to_string(common.threads));
+    lines.add_if(!common.level.empty(), "level", common.level);
     lines.add_if(command.gpus != 0, "gpus", std::to_string(command.gpus));
     for (const std::string& device : command.devices) {
         const auto profile = device_profile(device);
@@ -178,7 +178,6 @@ Result<std::string> option_lines(ExecCommand& command, const std::string& report
                  std::to_string(common.max_instructions));
     lines.add_if(command.stats, "stats");
     lines.add_if(command.wall_time, "wall-time");
-    lines.add("report", report);
     return lines.text();
 }
 
@@ -362,8 +361,9 @@ Result<int> run_program(const std::string& path, const ExecCommand& command, boo
 Result<int> execute(ExecCommand& command) {
     SASSEMU_ASSIGN(const std::string path, find_program(command.program.front()));
     SASSEMU_ASSIGN(ReportFile report, ReportFile::create());
-    SASSEMU_ASSIGN(const std::string options, option_lines(command, report.path()));
     SASSEMU_ASSIGN(const std::string folder, library_folder());
+    SASSEMU_ASSIGN(std::string options, option_lines(command));
+    options += "plugin-path=" + folder + "/plugins\nreport=" + report.path() + "\n";
     put_in_front("LD_AUDIT", folder + "/libsassemu_audit.so");
     put_in_front("LD_LIBRARY_PATH", folder + "/cuda");
     ::setenv("SASSEMU_EXEC", options.c_str(), 1);
