@@ -5,7 +5,7 @@
 
 sassemu_packages=(
     g++ cmake ninja-build pkg-config
-    libboost-dev libssl-dev nlohmann-json3-dev libcli11-dev libzstd-dev liblz4-dev libgtest-dev
+    libboost-dev libtbb-dev libssl-dev nlohmann-json3-dev libcli11-dev libzstd-dev liblz4-dev libgtest-dev
     protobuf-compiler libprotobuf-dev libpmix-dev libedit-dev
     python3 python3-jsonschema
 )

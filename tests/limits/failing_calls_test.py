@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """An allocation that fails, each in turn, and a disk that fills up: never a signal, an exit code of the table, a line that
-says why, and files whole or not at all. failing_calls_test.py SASSEMU FAILING_CALLS.so [STEP]"""
+says why, and files whole or not at all. failing_calls_test.py SASSEMU FAILING_CALLS.so WORKERS_SHORT_OF_MEMORY
+[STEP]"""
 import os
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PROGRAM, PRELOAD = sys.argv[1:3]
+PROGRAM, PRELOAD, WORKERS = sys.argv[1:4]
 # Allocations of one kind follow each other by the thousand: all of the first, then every so many.
-TRIES = int(sys.argv[3]) if len(sys.argv) > 3 else 60
+TRIES = int(sys.argv[4]) if len(sys.argv) > 4 else 60
 SASS = ".target sm_90\n.kernel k\n.param out 8\n MOV R1, R2\n EXIT\n"
 
 
@@ -63,6 +64,12 @@ def main():
                     complaints.append(f"{what}: exit code {result.returncode}: {result.stderr[-200:]!r}")
                 elif result.returncode != 0 and not result.stderr and not result.stdout:
                     complaints.append(f"{what}: exit code {result.returncode} without a word")
+    for at in range(1, 10 * TRIES, 10):
+        for mode in ({}, {"FAIL_ON": "1"}):
+            code = subprocess.run([WORKERS], timeout=100, stderr=subprocess.DEVNULL,
+                                  env={**os.environ, "LD_PRELOAD": PRELOAD, "FAIL_AT": str(at), **mode}).returncode
+            if code not in (0, 2):
+                complaints.append(f"workers: allocation {at}{' and all after' if mode else ''}: exit code {code}")
     output = os.path.join(folder, "w.cubin")
     for number in range(1, 4):
         with open(output, "wb") as file:
