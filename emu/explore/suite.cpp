@@ -3,6 +3,7 @@
 #include "emu/explore/suite.hpp"
 
 #include "emu/base/limits.hpp"
+#include "emu/base/workers.hpp"
 #include "emu/explore/litmus/json_text.hpp"
 #include "emu/explore/machines/explore_machine.hpp"
 #include "emu/explore/plan/read_plan_test.hpp"
@@ -12,11 +13,9 @@
 #include "emu/plan/plan.hpp"
 
 #include <atomic>
-#include <condition_variable>
 #include <mutex>
 #include <new>
 #include <sstream>
-#include <system_error>
 #include <thread>
 
 namespace sassemu::explore {
@@ -289,78 +288,58 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
         models.asked_is_machine = machine && *machine;
         if (!machine && !Judge::knows(model)) return std::move(machine).error();
     }
+    const unsigned threads =
+        options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    Workers workers(threads);
+    SuiteOptions of_each = options;
+    of_each.limits.workers = &workers;
     std::atomic<size_t> next{0};
     std::mutex mutex;
-    std::condition_variable changed;
     std::vector<char> ready(cases.size());
+    size_t shown = 0;
+    bool showing = false;
     Error failure;
     bool failed = false, no_memory = false;
-    size_t working = 0;  // threads
+    // In the order of the cases, by whichever thread has ended one and finds nobody at it.
+    const auto show = [&](std::unique_lock<std::mutex>& lock) {
+        if (showing) return;
+        showing = true;
+        while (!failed && shown < cases.size() && ready[shown]) {
+            Case& c = cases[shown];
+            lock.unlock();
+            done(c);
+            c.report.witness.reset();
+            lock.lock();
+            ++shown;
+        }
+        showing = false;
+    };
     const auto work = [&] {
         try {
             // Once it has to end, no more are begun.
             for (size_t i; process_budget().poll() == Budget::Stop::none &&
                            (i = next.fetch_add(1)) < cases.size();) {
-                auto result = run_case_safely(cases[i], options, models);
+                auto result = run_case_safely(cases[i], of_each, models);
                 Case& c = cases[i];
                 c.contradicted = contradicts(c);
                 c.bad_input |= c.report.verdict == Verdict::error && c.stated != Verdict::error;
-                const std::lock_guard lock(mutex);
+                std::unique_lock lock(mutex);
                 if (!result && !failed) failed = true, failure = std::move(result).error();
                 if (failed) next = cases.size();
                 ready[i] = 1;
-                changed.notify_one();
+                show(lock);
             }
         } catch (const std::bad_alloc&) {  // even to say so
             const std::lock_guard lock(mutex);
             failed = no_memory = true;
             next = cases.size();
         }
-        const std::lock_guard lock(mutex);
-        --working;
-        changed.notify_one();
     };
-    unsigned count =
-        options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-    count = static_cast<unsigned>(std::min<size_t>(count, cases.size()));
-    std::vector<std::thread> workers;
-    // Whatever ends the search: no thread outlives it.
-    struct Joined {
-        std::vector<std::thread>& threads;
-        std::atomic<size_t>& next;
-        const size_t none_left;
-        ~Joined() {
-            next = none_left;
-            for (std::thread& t : threads) t.join();
-        }
-    };
-    {
-        const Joined joined{workers, next, cases.size()};
-        // Where the host gives no more threads, those that there are do it; else this one.
-        try {
-            workers.reserve(count);
-            while (workers.size() < count) {
-                const std::lock_guard lock(mutex);
-                workers.emplace_back(work);
-                ++working;
-            }
-        } catch (const std::system_error&) {
-        } catch (const std::bad_alloc&) {
-        }
-        if (workers.empty()) {
-            ++working;
-            work();
-        }
-        for (size_t i = 0; i < cases.size(); ++i) {
-            std::unique_lock lock(mutex);
-            changed.wait(lock, [&] { return ready[i] || failed || !working; });
-            if (failed) break;
-            if (!ready[i]) continue;
-            lock.unlock();
-            done(cases[i]);
-            cases[i].report.witness.reset();
-        }
-    }
+    // Threads that have no test of their own help with those of others.
+    workers.run([&](Workers::Tasks& tasks) {
+        for (size_t i = 1; i < std::min<size_t>(threads, cases.size()); ++i) tasks.spawn(work);
+        work();
+    });
     if (no_memory) throw std::bad_alloc();
     if (failed) return failure;
     return {};
