@@ -288,44 +288,59 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
         models.asked_is_machine = machine && *machine;
         if (!machine && !Judge::knows(model)) return std::move(machine).error();
     }
-    unsigned count =
+    const unsigned threads =
         options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-    count = static_cast<unsigned>(std::min<size_t>(count, cases.size()));
+    Workers workers(threads);
+    SuiteOptions of_each = options;
+    of_each.limits.workers = &workers;
     std::atomic<size_t> next{0};
     std::mutex mutex;
     std::vector<char> ready(cases.size());
-    size_t told = 0;
+    size_t shown = 0;
+    bool showing = false;
     Error failure;
-    bool failed = false;
+    bool failed = false, no_memory = false;
+    // In the order of the cases, by whichever thread has ended one and finds nobody at it.
+    const auto show = [&](std::unique_lock<std::mutex>& lock) {
+        if (showing) return;
+        showing = true;
+        while (!failed && shown < cases.size() && ready[shown]) {
+            Case& c = cases[shown];
+            lock.unlock();
+            done(c);
+            c.report.witness.reset();
+            lock.lock();
+            ++shown;
+        }
+        showing = false;
+    };
     const auto work = [&] {
-        // Whatever ends this, memory that there is not or what done() throws, ends it all.
-        const struct Ended {
-            std::atomic<size_t>& next;
-            const size_t none_left;
-            ~Ended() { next = none_left; }
-        } ended{next, cases.size()};
-        // Once it has to end, no more are begun.
-        for (size_t i; process_budget().poll() == Budget::Stop::none &&
-                       (i = next.fetch_add(1)) < cases.size();) {
-            auto result = run_case_safely(cases[i], options, models);
-            Case& c = cases[i];
-            c.contradicted = contradicts(c);
-            c.bad_input |= c.report.verdict == Verdict::error && c.stated != Verdict::error;
-            const std::lock_guard lock(mutex);
-            if (!result && !failed) failed = true, failure = std::move(result).error();
-            ready[i] = 1;
-            for (; !failed && told < cases.size() && ready[told]; ++told) {
-                done(cases[told]);
-                cases[told].report.witness.reset();
+        try {
+            // Once it has to end, no more are begun.
+            for (size_t i; process_budget().poll() == Budget::Stop::none &&
+                           (i = next.fetch_add(1)) < cases.size();) {
+                auto result = run_case_safely(cases[i], of_each, models);
+                Case& c = cases[i];
+                c.contradicted = contradicts(c);
+                c.bad_input |= c.report.verdict == Verdict::error && c.stated != Verdict::error;
+                std::unique_lock lock(mutex);
+                if (!result && !failed) failed = true, failure = std::move(result).error();
+                if (failed) next = cases.size();
+                ready[i] = 1;
+                show(lock);
             }
-            if (failed) next = cases.size();
+        } catch (const std::bad_alloc&) {  // even to say so
+            const std::lock_guard lock(mutex);
+            failed = no_memory = true;
+            next = cases.size();
         }
     };
-    Workers workers(count);
+    // Threads that have no test of their own help with those of others.
     workers.run([&](Workers::Tasks& tasks) {
-        for (unsigned i = 1; i < count; ++i) tasks.spawn(work);
+        for (size_t i = 1; i < std::min<size_t>(threads, cases.size()); ++i) tasks.spawn(work);
         work();
     });
+    if (no_memory) throw std::bad_alloc();
     if (failed) return failure;
     return {};
 }

@@ -2,6 +2,11 @@
 // The search for all executions under a model that judges graphs, for the files that make it up:
 // explorer.cpp runs it, search_sources.cpp chooses what reads take, search_meetings.cpp who met at
 // barriers and mbarriers, search_orders.cpp orders what is open and records outcomes.
+//
+// A large search is done in parts, by several threads: what remains of a part once it has asked the
+// model enough is put off, choice by choice, and each of these is a part of its own. Where a part
+// ends depends on the test alone, and of what was found first the part that comes first in the
+// order of choices decides: so whatever the number of threads, all that is reported is the same.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +19,27 @@
 #include "emu/explore/graph/explorer.hpp"
 #include "emu/explore/graph/mbarrier_order.hpp"
 #include "emu/explore/graph/symmetry.hpp"
+#include "emu/explore/litmus/crew.hpp"
 
 namespace sassemu::explore {
+
+// An execution under construction whose choices are yet to be made, and its place among the others:
+// the number of the put-off that led to it, of the part that did this, and so on from the start.
+struct Branch {
+    using Place = std::vector<uint32_t>;  // in lexicographical order, as without parts
+    State state;
+    Place place;
+};
+
+// What parts of a search have found.
+struct PartsFound {
+    Report report;
+    Error failure;
+    Branch::Place undefined_at, bound_at, witness_at, ended_at;  // of what the report has of it
+
+    bool ended() const { return !failure.what.empty() || !report.error.empty(); }
+    void add(PartsFound&& other);
+};
 
 class GraphSearch {
   public:
@@ -34,10 +58,24 @@ class GraphSearch {
             names_, [](const Condition* c) { return c->kind == Condition::Kind::memory; });
         asked_ = symmetry_.asked(names_);
     }
-    Result<Report> run();
+    // All executions, or so many random ones.
+    static Result<Report> run(const Test& test, const Judge& judge, const Limits& limits,
+                              const SearchBudget& budget, const Sampling& sampling, Crew& crew);
 
   private:
+    struct Worker;
+    void draw();  // random executions
+    // What of the branch is not put off; that is answered, the first first.
+    std::vector<Branch> look_at(Branch branch);
+    void join(GraphSearch& other);  // what it has found
+    Result<Report> conclude();
     void begin() { visit(State(program_), nullptr); }
+    // Once that many questions have been asked, the rest of a series of choices is worth parts.
+    static constexpr uint64_t worth_a_part = 1024;
+    bool in_parts() const {
+        return !test_.sass && !sampling_.executions && limits_.executions == ~uint64_t{0};
+    }
+    void put_off(const State& s);
     bool stopped();
     void incomplete(const char* why) { report_.incomplete(why); }
 
@@ -54,6 +92,16 @@ class GraphSearch {
             f(i);
             if (sampling_.executions && report_.executions > before) return;
         }
+    }
+
+    // The same of choices that lead to branches: f() has to heed `puts_off_`, as visit() does.
+    template <class F>
+    void each_branch(size_t count, F&& f) {
+        const uint64_t before = asked_questions_;
+        each(count, [&](size_t i) {
+            puts_off_ = puts_off_ || (asked_questions_ - before >= worth_a_part && in_parts());
+            f(i);
+        });
     }
 
     // `graph`: what the state came from, if by choices.
@@ -149,6 +197,11 @@ class GraphSearch {
     Report report_;
     Error failure_;
     std::mt19937_64 random_;
+    PartsFound parts_;  // all but the one that is looked at
+    Branch::Place place_;
+    std::vector<Branch> put_off_;
+    bool puts_off_ = false;
+    uint64_t asked_questions_ = 0;
     static constexpr const char* too_many_choices = "an execution of too many choices";
 };
 

@@ -107,10 +107,12 @@ bool GraphSearch::ordered_mbarriers(const State& s) {
     for (const MbarrierEvent& op : s.mbarriers)
         if (!s.evaluate(op.amount, program_) || !s.evaluate(op.expected, program_)) return false;
     const std::vector<Pairing> together = mbarrier_pairings(s);
-    each(together.size(), [&](size_t i) {
+    each_branch(together.size(), [&](size_t i) {
         State next = paired(s, together[i]);
         const auto answer = ask(next, false);
-        if (answer && answer->consistent) choose_source(std::move(next), nullptr);
+        if (!answer || !answer->consistent) return;
+        if (puts_off_) return put_off(next);
+        choose_source(std::move(next), nullptr);
     });
     return !together.empty();
 }

@@ -106,8 +106,10 @@ void GraphSearch::add_outcome(const State& s, JudgedGraph& graph, std::vector<ui
     auto [it, fresh] = found_.try_emplace(values);
     if (fresh) it->second.condition = holds(*test_.condition, values);
     it->second.count += count;
-    if (!it->second.condition || report_.witness) return;
+    const bool before = parts_.report.witness && parts_.witness_at < place_;
+    if (!it->second.condition || report_.witness || before) return;
     auto answer = ask(graph, s, true, true);
+    --asked_questions_;  // whether it is asked depends on what else this thread has looked at
     if (answer) report_.witness = Witness{symmetry_.renamed(s, order), std::move(*answer), values};
 }
 

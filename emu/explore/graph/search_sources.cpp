@@ -47,7 +47,7 @@ void GraphSearch::choose_source(State s, std::shared_ptr<JudgedGraph> graph) {
     // What was put off did not come, or cannot: every thread that could bring it waits for such
     // a read itself.
     if (chosen == s.sources.size() || held) return;
-    each(writes.size() + 1, [&](size_t i) {
+    each_branch(writes.size() + 1, [&](size_t i) {
         State next = s;
         if (i == writes.size()) {
             next.sources[chosen].seen = static_cast<uint32_t>(s.events.size());
@@ -127,7 +127,7 @@ void GraphSearch::choose_sources(State s, JudgedGraph& graph) {
             s.forget();
             return finish_execution(s, graph);
         }
-        each(open[k].size(), [&](size_t i) {
+        each_branch(open[k].size(), [&](size_t i) {
             const Choice& c = open[k][i];
             if (refused_before(c)) return;
             take(c);
@@ -136,8 +136,9 @@ void GraphSearch::choose_sources(State s, JudgedGraph& graph) {
             const bool refused = !circle && k + 1 < open.size() && !possible();
             if (refused) learn(c);
             if (!circle && !refused && still_assumed(s)) {
+                if (puts_off_) put_off(s);
                 taken.push_back(c);
-                self(self, k + 1);
+                if (!puts_off_) self(self, k + 1);
                 taken.pop_back();
             }
             leave(c);

@@ -9,15 +9,20 @@
 namespace sassemu::explore {
 
 SearchBudget::SearchBudget(const Limits& limits)
-    : limit_(limits.seconds), progress_(limits.progress) {
-    pthread_attr_t attributes;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
-    void* lowest = nullptr;
-    size_t bytes = 0;
-    // A quarter is left to models and to what builds an execution.
-    if (pthread_attr_getstack(&attributes, &lowest, &bytes) == 0)
-        lowest_frame_ = static_cast<const char*>(lowest) + bytes / 4;
-    pthread_attr_destroy(&attributes);
+    : limit_(limits.seconds), progress_(limits.progress) {}
+
+const char* SearchBudget::lowest_frame() {
+    static thread_local const char* const lowest = []() -> const char* {
+        pthread_attr_t attributes;
+        if (pthread_getattr_np(pthread_self(), &attributes) != 0) return nullptr;
+        void* begin = nullptr;
+        size_t bytes = 0;
+        const bool known = pthread_attr_getstack(&attributes, &begin, &bytes) == 0;
+        pthread_attr_destroy(&attributes);
+        // A quarter is left to models and to what builds an execution.
+        return known ? static_cast<const char*>(begin) + bytes / 4 : nullptr;
+    }();
+    return lowest;
 }
 
 bool SearchBudget::over_now() const {

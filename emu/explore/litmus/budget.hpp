@@ -8,6 +8,10 @@
 #include <chrono>
 #include <cstdint>
 
+namespace sassemu {
+class Workers;
+}
+
 namespace sassemu::explore {
 
 // How far a search is, for who watches it; of all that are under way.
@@ -19,6 +23,7 @@ struct Progress {
 struct Limits {
     double seconds = 60;
     uint64_t executions = ~uint64_t{0};
+    Workers* workers = nullptr;  // that explore one test together; null: this thread alone
     bool every_order = false;  // of machines: also steps that are in order with nothing are put off
     Progress* progress = nullptr;
 };
@@ -26,6 +31,7 @@ struct Limits {
 class SearchBudget {
   public:
     explicit SearchBudget(const Limits& limits);
+    // A copy is for another thread: the same time, the same process.
 
     // Whether it is used up. For every small step: the clock is looked at now and then.
     bool over() const {
@@ -38,14 +44,15 @@ class SearchBudget {
     double seconds() const;
     // Whether this thread's stack has room for one more level of a search.
     bool room() const {
-        return static_cast<const char*>(__builtin_frame_address(0)) > lowest_frame_;
+        return static_cast<const char*>(__builtin_frame_address(0)) > lowest_frame();
     }
 
   private:
+    static const char* lowest_frame();  // null: it is not known
+
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     const double limit_;
     Progress* const progress_;
-    const char* lowest_frame_ = nullptr;
     mutable const char* why_ = nullptr;
     mutable uint64_t ticks_ = 0;
 };

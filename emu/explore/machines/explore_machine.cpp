@@ -40,15 +40,29 @@ Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
                                   "'" + i.text + "' has no meaning in the " + where);
     const SearchBudget budget(limits);
     const bool partly = !sampling.executions && !limits.every_order;
-    MachineStates states(test, machine, budget, partly);
     Report report;
-    if (states.problem().empty())
-        report = sampling.executions ? sample_states(states, test, budget, sampling)
-                                     : search_states(states, test, budget, partly);
-    report.error = states.problem();
-    if (const std::string why = states.unexplored(); !why.empty()) report.incomplete(why);
-    report.settle();
-    report.undefined = states.undefined();
+    const auto conclude = [&](const MachineStates& states) {
+        report.error = states.problem();
+        if (const std::string why = states.unexplored(); !why.empty()) report.incomplete(why);
+        report.settle();
+        report.undefined = states.undefined();
+    };
+    if (sampling.executions) {
+        MachineStates states(test, machine, budget, partly);
+        if (states.problem().empty()) report = sample_states(states, test, budget, sampling);
+        conclude(states);
+    } else {
+        Crew crew(limits.workers);
+        const auto search = [&] {
+            search_states(
+                report,
+                [&](const SearchBudget& own, const MachineStates* like) {
+                    return std::make_unique<MachineStates>(test, machine, own, partly, like);
+                },
+                test, budget, partly, crew, conclude);
+        };
+        crew.search(search);
+    }
     if (!report.undefined.empty()) report.verdict = Verdict::allowed;
     if (report.error.empty() && machine.failed()) report.error = where + " failed";
     if (!report.error.empty()) report.verdict = Verdict::error;

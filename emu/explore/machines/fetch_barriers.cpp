@@ -118,7 +118,7 @@ SassFetch::What SassFetch::mbarrier(Turn& at, uint32_t address) {
         {object, 8, !at.i.event.is(SASSDEC_KIND_MBARRIER, SASSDEC_ACTION_TEST)});
     uint64_t now = 0;
     std::memcpy(&now, shared_bytes(at.s, object, 8), 8);
-    const SassEffects& e = test_.sass->run(at.thread, at.pc, at.in, now);
+    const SassEffects& e = run(at, now);
     if (e.waited) {
         touched_.object = object;
         return What::blocked;
@@ -250,7 +250,7 @@ void SassFetch::release(SassState& s) {
         const bool of_warp = key >> 63;
         if (uint32_t t = 0; !of_warp && divided(b, t)) {
             const SassCode& code = test_.sass->code(test_.sass->thread(t).launch);
-            note(unexplored_, t, code, b.arrivals[t].pc,
+            note(notes_.unexplored, t, code, b.arrivals[t].pc,
                  "is not explored: lanes of one warp come to the barrier apart");
             touched_.unexplored = true;
             return;
@@ -287,7 +287,7 @@ void SassFetch::stuck(const SassState& s) {
                     test_.sass->thread(o).thread / 32 != test_.sass->thread(t).thread / 32)
                     continue;
                 const SassCode& code = test_.sass->code(test_.sass->thread(t).launch);
-                note(unexplored_, t, code, b.arrivals[t].pc,
+                note(notes_.unexplored, t, code, b.arrivals[t].pc,
                      "is not explored: some lanes of the warp never come to the barrier");
                 return;
             }

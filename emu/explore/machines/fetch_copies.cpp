@@ -316,7 +316,7 @@ void SassFetch::read_map(CopyAgent& a, const std::vector<uint8_t>& map) {
         return;
     }
     const SassCode& code = test_.sass->code(test_.sass->thread(a.thread).launch);
-    note(unexplored_, a.thread, code, a.pc, copy.why);
+    note(notes_.unexplored, a.thread, code, a.pc, copy.why);
 }
 
 void SassFetch::report(SassState& s, const CopyAgent& a, std::vector<MemoryOperation>& out) {
@@ -335,7 +335,7 @@ void SassFetch::report(SassState& s, const CopyAgent& a, std::vector<MemoryOpera
     if (const char* wrong =
             change(s, r.object, r.change, true, SASSEMU_ORDER_RELEASE, scope, out)) {
         const SassCode& code = test_.sass->code(test_.sass->thread(a.thread).launch);
-        note(problem_, a.thread, code, a.pc, wrong);
+        note(notes_.problem, a.thread, code, a.pc, wrong);
     }
 }
 

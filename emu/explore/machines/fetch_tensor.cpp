@@ -167,7 +167,7 @@ SassFetch::What SassFetch::tensor_granules(Turn& at) {
     const int32_t cta = test_.threads[at.thread].cta;
     touched_.ranges.push_back({granules_of(cta), 4, true});
     uint32_t& used = at.s.granules[cta];
-    const SassEffects& e = test_.sass->run(at.thread, at.pc, at.in, used);
+    const SassEffects& e = run(at, used);
     if (e.granules.pair) return beyond(at, "is not explored: tensor memory of two CTAs");
     const auto after = static_cast<uint32_t>(e.object);
     free_columns(at, cta, std::exchange(used, after) & ~after);

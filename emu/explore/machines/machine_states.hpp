@@ -2,9 +2,13 @@
 // The threads of a test on a machine of the SDK, every state that they can bring it to: `flat`,
 // `caches`, `nvshmem`, a stranger's. docs/litmus.md, sections 6, 7 and 9. What belongs here:
 // threads, their loads that are not performed yet, memory. What does not: any machine.
+//
+// Several may search at once, each with a MachineStates of its own: states may go from one to the
+// other, and between rounds settle() has all of them know what one has learnt.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "emu/explore/machines/copy_steps.hpp"
@@ -27,9 +31,9 @@ class MachineStates {
     using ThreadState = MachineState::OfThread;
 
     // `partly`: some steps may be left out by a search through all states, which knows what it
-    // leaves out.
+    // leaves out. `like`: one that searches already, and knows something.
     MachineStates(const Test& test, const ExploredMachine& machine, const SearchBudget& budget,
-                  bool partly)
+                  bool partly, const MachineStates* like = nullptr)
         : test_(test),
           machine_(machine),
           budget_(budget),
@@ -39,12 +43,16 @@ class MachineStates {
           fetch_(test.sass ? std::make_unique<SassFetch>(test, machine.scoped()) : nullptr),
           bytes_(test, memory_, fetch_.get()),
           pes_(test, memory_, bytes_, does_),
-          prospects_(test) {
+          prospects_(like ? like->prospects_ : Prospects(test)) {
         if (fetch_) {
             copies_.emplace(machine_, *fetch_, bytes_, does_);
             ahead_.emplace(test, machine_, *fetch_, does_, budget_, prospects_);
         }
-        if (partly && machine.has_sectors() && OwnBytes::fits(test)) own_.emplace();
+        if (like)
+            own_ = like->own_;
+        else if (partly && machine.has_sectors() && OwnBytes::fits(test))
+            own_.emplace();
+        if (like && fetch_) fetch_->settle(settled_ = like->settled_);
         if (!memory_.fits())
             problem_ =
                 "more than " + std::to_string(TestMemory::most_bytes) + " bytes of global memory";
@@ -77,11 +85,19 @@ class MachineStates {
         for (uint32_t n = 0; n < s.threads.size(); ++n) {
             const ThreadState& t = s.threads[n];
             if (test_.threads[n].sass) {
-                // Registers that are read again: others do not tell states apart.
+                // Registers that are read again: others do not tell states apart. Nor does one that
+                // a load under way will fill before anybody reads it.
                 k.add(t.pc);
                 const bool multiplies = fetch_->multiplies(s.sass, n);
+                const auto awaited = [&](size_t r) {
+                    return std::ranges::any_of(t.window, [&](const MemoryOperation& o) {
+                        return !o.joins &&
+                               std::ranges::find(o.to, static_cast<int32_t>(r)) != o.to.end();
+                    });
+                };
                 for (size_t r = 0; r < t.registers.size(); ++r)
-                    if (multiplies || fetch_->live(n, t.pc, r)) k.add(t.registers[r]);
+                    if (multiplies || (fetch_->live(n, t.pc, r) && !awaited(r)))
+                        k.add(t.registers[r]);
             } else {
                 k.add(static_cast<const Runner&>(t)).add(t.started);
             }
@@ -105,7 +121,7 @@ class MachineStates {
     template <class Give>
     void next(const State& s, Give&& give, bool whole = true) const {
         partial_ = false;
-        if (!problem().empty()) return;
+        if (!problem_.empty() || (fetch_ && fetch_->ends())) return;
         const auto all = static_cast<uint32_t>(s.threads.size());
         // What a thread does by itself commutes with all that others do: no other move need come
         // before it.
@@ -179,6 +195,34 @@ class MachineStates {
     }
 
     bool partial() const { return partial_; }
+    // What follows is part `number` of a round.
+    void begin_part(uint64_t number) const { part_ = number; }
+    void end_part() const {
+        if (!fetch_) return;
+        bool noted = false;
+        for (size_t k = 0; k < noted_at_.size(); ++k) {
+            const std::string& text = fetch_->notes().*kinds[k];
+            if (text.empty() || !(settled_.*kinds[k]).empty()) continue;
+            noted = true;
+            if (part_ > noted_at_[k]) continue;
+            noted_at_[k] = part_;
+            noted_.*kinds[k] = text;
+        }
+        if (noted) fetch_->settle(settled_);  // the next part notes its own
+    }
+    // The round is over: what one has learnt all of them know. Of notes the earliest part's stand.
+    static void settle(const std::vector<const MachineStates*>& all) {
+        for (const MachineStates* to : all)
+            for (const MachineStates* from : all) {
+                to->prospects_.adopt_news(from->prospects_);
+                if (to->own_) to->own_->adopt_news(*from->own_);
+            }
+        for (const MachineStates* one : all) {
+            one->prospects_.forget_news();
+            if (one->own_) one->own_->end_round();
+        }
+        if (all[0]->fetch_) settle_notes(all);
+    }
     // What was left out because of partial steps may have to be looked at: see prospects.hpp.
     bool stale(size_t states) const {
         return (own_ && own_->surprised()) || prospects_.stale(states);
@@ -217,17 +261,39 @@ class MachineStates {
     uint32_t mover() const { return mover_; }
     std::string problem() const {
         if (!problem_.empty() || !fetch_) return problem_;
-        return fetch_->problem();
+        return fetch_->notes().problem;
     }
     // Where exploration had to stop; empty: nowhere.
-    std::string unexplored() const { return fetch_ ? fetch_->unexplored() : std::string{}; }
-    std::string undefined() const { return fetch_ ? fetch_->undefined() : std::string{}; }
+    std::string unexplored() const { return fetch_ ? fetch_->notes().unexplored : std::string{}; }
+    std::string undefined() const { return fetch_ ? fetch_->notes().undefined : std::string{}; }
     // A state that is no end, and nobody can move.
     void stuck(const State& s) const {
         if (fetch_) fetch_->stuck(s.sass);
     }
 
   private:
+    static constexpr uint64_t nowhere = ~uint64_t{0};
+    using Notes = SassFetch::Notes;
+    static constexpr std::string Notes::*kinds[] = {&Notes::problem, &Notes::unexplored,
+                                                    &Notes::undefined};
+    static void settle_notes(const std::vector<const MachineStates*>& all) {
+        bool fresh = false;
+        Notes notes = all[0]->settled_;
+        for (size_t kind = 0; kind < std::size(kinds); ++kind) {
+            const auto first = std::ranges::min_element(
+                all, {}, [&](const MachineStates* s) { return s->noted_at_[kind]; });
+            if (!(notes.*kinds[kind]).empty() || (*first)->noted_at_[kind] == nowhere) continue;
+            notes.*kinds[kind] = (*first)->noted_.*kinds[kind];
+            fresh = true;
+        }
+        if (!fresh) return;
+        for (const MachineStates* s : all) {
+            s->noted_at_.fill(nowhere);
+            s->settled_ = notes;
+            s->fetch_->settle(notes);
+        }
+    }
+
     const sassemu_bytes& bytes(State& s) const { return bytes_.of(s); }
 
     // An access that goes to memory at once, as nobody can tell (own_bytes.hpp). Whether the step
@@ -565,6 +631,10 @@ class MachineStates {
     std::optional<ThreadsAhead> ahead_;
     std::vector<sassemu_place> places_;
     std::string problem_;
+    mutable Notes settled_, noted_;
+    mutable std::array<uint64_t, 3> noted_at_{nowhere, nowhere,
+                                              nowhere};  // of what is settled: then
+    mutable uint64_t part_ = 0;
     mutable uint32_t mover_ = 0;
     mutable bool partial_ = false;
 };

@@ -49,37 +49,78 @@ void OwnBytes::each_sector(uint64_t address, uint64_t bytes, Act&& act) {
 }
 
 void OwnBytes::meet(uint64_t who, uint64_t address, uint64_t bytes, Use use) {
-    const bool writes = use != Use::load && use != Use::copied_from;
     each_sector(address, bytes, [&](uint64_t number, uint32_t mask) {
-        Sector& s = sectors_[number];
-        for (uint64_t k = 0; k < sector_bytes; ++k) {
-            if (!(mask >> k & 1)) continue;
-            if (!s.who[k]) s.who[k] = who;
-            if (s.who[k] != who) s.shared |= 1u << k;
-            if (!writes) continue;
-            if (!s.writer[k]) s.writer[k] = who;
-            if (s.writer[k] != who) s.writers |= 1u << k;
-        }
-        if (writes) s.written |= mask;
-        if (use == Use::load) s.loaded |= mask;
-        if (use == Use::other) s.other |= mask;
-        for (size_t k = 0; k < uses; ++k)
-            surprised_ |= s.taken[k] && !s.own(static_cast<Use>(k), s.taken[k]);
+        const auto at = sectors_.find(number);
+        if (at == sectors_.end() || !at->second.knows(who, mask, use))
+            news_.met.push_back({number, who, mask, use});
     });
 }
 
-bool OwnBytes::own(uint64_t address, uint64_t bytes, Use use) {
+bool OwnBytes::Sector::knows(uint64_t by, uint32_t bytes, Use use) const {
+    if (writes(use) && bytes & ~written) return false;
+    if (use == Use::load && bytes & ~loaded) return false;
+    if (use == Use::other && bytes & ~other) return false;
+    for (uint64_t k = 0; k < sector_bytes; ++k) {
+        if (!(bytes >> k & 1)) continue;
+        if (who[k] != by && !(shared >> k & 1)) return false;
+        if (writes(use) && writer[k] != by && !(writers >> k & 1)) return false;
+    }
+    return true;
+}
+
+void OwnBytes::add(Sector& s, const Piece& met) {
+    for (uint64_t k = 0; k < sector_bytes; ++k) {
+        if (!(met.bytes >> k & 1)) continue;
+        if (!s.who[k]) s.who[k] = met.who;
+        if (s.who[k] != met.who) s.shared |= 1u << k;
+        if (!writes(met.use)) continue;
+        if (!s.writer[k]) s.writer[k] = met.who;
+        if (s.writer[k] != met.who) s.writers |= 1u << k;
+    }
+    if (writes(met.use)) s.written |= met.bytes;
+    if (met.use == Use::load) s.loaded |= met.bytes;
+    if (met.use == Use::other) s.other |= met.bytes;
+}
+
+bool OwnBytes::own(uint64_t address, uint64_t bytes, Use use) const {
+    static const Sector nobodys;
     bool all = true;
     each_sector(address, bytes, [&](uint64_t number, uint32_t mask) {
-        all = all && sectors_[number].own(use, mask);
+        const auto at = sectors_.find(number);
+        all = all && (at == sectors_.end() ? nobodys : at->second).own(use, mask);
     });
     return all;
 }
 
 void OwnBytes::mark(uint64_t address, uint64_t bytes, Use use) {
     each_sector(address, bytes, [&](uint64_t number, uint32_t mask) {
-        sectors_[number].taken[static_cast<size_t>(use)] |= mask;
+        const auto at = sectors_.find(number);
+        if (at == sectors_.end() || mask & ~at->second.taken[static_cast<size_t>(use)])
+            news_.taken.push_back({number, 0, mask, use});
     });
+}
+
+// ---- rounds
+
+void OwnBytes::adopt_news(const OwnBytes& of) {
+    for (const Piece& p : of.news_.met) {
+        add(sectors_[p.sector], p);
+        changed_.insert(p.sector);
+    }
+    for (const Piece& p : of.news_.taken) {
+        sectors_[p.sector].taken[static_cast<size_t>(p.use)] |= p.bytes;
+        changed_.insert(p.sector);
+    }
+}
+
+void OwnBytes::end_round() {
+    news_ = {};
+    for (const uint64_t number : changed_) {
+        const Sector& s = sectors_[number];
+        for (size_t k = 0; k < uses; ++k)
+            surprised_ |= s.taken[k] && !s.own(static_cast<Use>(k), s.taken[k]);
+    }
+    changed_.clear();
 }
 
 // ---- threads

@@ -13,12 +13,17 @@
 // it has found before that holds: on the way to an end that it came to, each access had been met.
 // One that is never surprised has left out nothing: the first access that belies it would have been
 // enabled, and met, behind the same steps of the others.
+//
+// Several may look at once, each for itself; what they meet and take counts from the next round on,
+// for all of them (adopt_news()).
 // What belongs here: no state is changed, and no step is taken.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "emu/explore/machines/threads_ahead.hpp"
 
@@ -47,6 +52,10 @@ class OwnBytes {
     bool take(uint32_t thread, const MemoryOperation& load);  // under way
     bool take(const CopyAgent& a);                            // of what it does in global memory
 
+    // ---- rounds
+    void adopt_news(const OwnBytes& of);
+    void end_round();  // all news have been adopted: whether what was taken is right
+
     bool surprised() const { return surprised_; }
     void begin() {
         surprised_ = false;
@@ -57,6 +66,7 @@ class OwnBytes {
     // `copy`: not through a cache.
     enum class Use : uint8_t { load, store, give, copied_from, copied_to, other };
     static constexpr size_t uses = 5;  // that may be taken
+    static bool writes(Use use) { return use != Use::load && use != Use::copied_from; }
     struct Sector {
         std::array<uint64_t, sector_bytes> who{}, writer{};  // 0: nobody yet
         uint32_t shared = 0, written = 0, loaded = 0, other = 0;
@@ -64,6 +74,14 @@ class OwnBytes {
         std::array<uint32_t, uses> taken{};
         uint32_t met() const { return other | (shared & written); }
         bool own(Use use, uint32_t bytes) const;
+        bool knows(uint64_t by, uint32_t bytes, Use use) const;  // nothing new in that
+    };
+
+    // Whose access it is of which bytes of a sector.
+    struct Piece {
+        uint64_t sector = 0, who = 0;
+        uint32_t bytes = 0;
+        Use use = Use::other;
     };
 
     static Use use_of(const MemoryOperation& o);
@@ -71,14 +89,19 @@ class OwnBytes {
     static void each_sector(uint64_t address, uint64_t bytes, Act&& act);
     template <class Act>
     static void each_access(const CopyAgent& a, Act&& act);
+    static void add(Sector& to, const Piece& met);
     void meet(uint64_t who, uint64_t address, uint64_t bytes, Use use);
-    bool own(uint64_t address, uint64_t bytes, Use use);
+    bool own(uint64_t address, uint64_t bytes, Use use) const;
     void mark(uint64_t address, uint64_t bytes, Use use);
     bool take(const Ahead& next, bool give);
     void refuse(uint32_t thread, const Ahead& next);
 
     std::unordered_map<uint64_t, Sector> sectors_;
+    std::unordered_set<uint64_t> changed_;  // in the round
     bool surprised_ = false;
+    struct {
+        std::vector<Piece> met, taken;
+    } news_;
 };
 
 }  // namespace sassemu::explore

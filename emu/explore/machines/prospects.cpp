@@ -78,8 +78,17 @@ void Prospects::learn(uint32_t thread, uint32_t pc, std::optional<uint32_t> next
                                                                                        : 0));
     step = mixed(step, foot.barrier << 2 | foot.starts_unknown << 1 | foot.arrives);
     step = mixed(step, past);
-    if (!known_.insert(step).second) return;
+    if (known_.contains(step) || !news_.names.insert(step).second) return;
+    Step& out = news_.steps.emplace_back();
+    out = {step, thread, pc, next, {}, foot.barrier, foot.arrives, foot.starts_unknown, past};
+    const auto remember = [&](const Cell& c) { out.cells.push_back(c); };
+    each_cell(foot.ranges, remember);
+    each_cell(touched, remember);
+}
 
+void Prospects::adopt(const Step& step) {
+    if (!known_.insert(step.name).second) return;
+    const uint32_t thread = step.thread, pc = step.pc;
     bool grew = false;
     const auto remember = [&](const Cell& c) {
         std::vector<Fact>& all = facts_[c.granule];
@@ -92,20 +101,19 @@ void Prospects::learn(uint32_t thread, uint32_t pc, std::optional<uint32_t> next
         all.push_back({thread, pc, c.bytes, c.writes});
         grew = true;
     };
-    each_cell(foot.ranges, remember);
-    each_cell(touched, remember);
-    if (foot.starts_unknown) unknown_.push_back({thread, pc, 0, true}), grew = true;
+    std::ranges::for_each(step.cells, remember);
+    if (step.starts_unknown) unknown_.push_back({thread, pc, 0, true}), grew = true;
     Code& code = codes_[launch(thread)];
-    if (next) {
+    if (step.next) {
         std::vector<uint32_t>& to = code.next[pc];
-        if (std::ranges::find(to, *next) == to.end()) to.push_back(*next), grew = true;
+        if (std::ranges::find(to, *step.next) == to.end()) to.push_back(*step.next), grew = true;
     }
     uint8_t& known = code.past[pc];
-    grew |= past & ~known;
-    known |= past;
-    if (foot.barrier) {
-        grew |= add(code.barriers[pc], foot.barrier);
-        if (foot.arrives) grew |= arrived_.insert(foot.barrier).second;
+    grew |= step.past & ~known;
+    known |= step.past;
+    if (step.barrier) {
+        grew |= add(code.barriers[pc], step.barrier);
+        if (step.arrives) grew |= arrived_.insert(step.barrier).second;
     }
     if (!grew) return;
     grew_ = true;
@@ -223,14 +231,28 @@ bool Prospects::drains_first(uint32_t thread, uint32_t pc) const {
 
 void Prospects::choose(uint32_t by, const std::vector<Footprint::Range>& foot) {
     each_cell(foot, [&](const Cell& c) {
-        std::vector<Fact>& all = chosen_[c.granule];
-        const auto same = std::ranges::find_if(
-            all, [&](const Fact& f) { return f.thread == by && f.writes == c.writes; });
-        if (same == all.end())
-            all.push_back({by, 0, c.bytes, c.writes});
-        else
-            same->bytes |= c.bytes;
+        const auto at = chosen_.find(c.granule);
+        const auto said = [&](const Fact& f) {
+            return f.thread == by && f.writes == c.writes && !(c.bytes & ~f.bytes);
+        };
+        if (at == chosen_.end() || std::ranges::none_of(at->second, said))
+            news_.choices.emplace_back(c, by);
     });
+}
+
+void Prospects::adopt_choice(const Cell& c, uint32_t by) {
+    std::vector<Fact>& all = chosen_[c.granule];
+    const auto same = std::ranges::find_if(
+        all, [&](const Fact& f) { return f.thread == by && f.writes == c.writes; });
+    if (same == all.end())
+        all.push_back({by, 0, c.bytes, c.writes});
+    else
+        same->bytes |= c.bytes;
+}
+
+void Prospects::adopt_news(const Prospects& of) {
+    for (const Step& step : of.news_.steps) adopt(step);
+    for (const auto& [cell, by] : of.news_.choices) adopt_choice(cell, by);
 }
 
 bool Prospects::suspect() const {
@@ -249,14 +271,16 @@ bool Prospects::suspect() const {
 bool Prospects::stale(size_t states) {
     constexpr size_t few = 1000;
     states_ = states;
-    return grew_ && states > 2 * grown_at_ + few && states % few == 0 && suspect();
+    if (!grew_ || states <= 2 * grown_at_ + few || states < looked_at_ + few) return false;
+    looked_at_ = states;
+    return suspect();
 }
 
 bool Prospects::begin_again() {
     const bool again = grew_ && suspect();
     grew_ = false;
     chosen_.clear();
-    grown_at_ = states_ = 0;
+    grown_at_ = states_ = looked_at_ = 0;
     return again;
 }
 

@@ -9,6 +9,9 @@
 // At that point no execution does anything that is not known: the first of a shortest one to do
 // so would be, its predecessors being known, at the next place of a run that took steps chosen here
 // in front of it, and would have been learnt there.
+//
+// Several may learn at once, each for itself: what is asked is answered by what all have learnt in
+// the rounds before (adopt_news()), so that answers do not depend on who was first.
 // What belongs here: no state is changed, and no step is taken.
 #pragma once
 
@@ -25,7 +28,7 @@ class Prospects {
   public:
     explicit Prospects(const Test& test);
 
-    // ---- learning
+    // ---- learning, known from the next round on
     // At `pc` the thread has done, or would do, this, and stands at `next` then (none: it waits).
     void learn(uint32_t thread, uint32_t pc, std::optional<uint32_t> next, const Footprint& foot,
                const std::vector<MemoryOperation>& does);
@@ -41,6 +44,10 @@ class Prospects {
     bool drains_first(uint32_t thread, uint32_t pc) const;
     // The step has been taken alone.
     void choose(uint32_t by, const std::vector<Footprint::Range>& foot);
+
+    // ---- rounds
+    void adopt_news(const Prospects& of);
+    void forget_news() { news_ = {}; }
 
     // ---- runs
     // A run that has seen so many states: what has been chosen in it may be wrong. Not at once:
@@ -62,6 +69,15 @@ class Prospects {
     enum Past : uint8_t { drained = 1, not_drained = 2, opened = 4 };
     // How the barriers of a thread depend on another one.
     enum Apart : uint8_t { same_warp, same_cta, elsewhere, aparts };
+    struct Step {
+        uint64_t name = 0;  // in short: equal for equal steps
+        uint32_t thread = 0, pc = 0;
+        std::optional<uint32_t> next;
+        std::vector<Cell> cells;
+        uint64_t barrier = 0;
+        bool arrives = false, starts_unknown = false;
+        uint8_t past = 0;
+    };
     struct Code {
         std::unordered_map<uint32_t, std::vector<uint32_t>> next;
         std::unordered_map<uint32_t, std::vector<uint64_t>> barriers;  // met at an instruction
@@ -73,7 +89,9 @@ class Prospects {
 
     template <class Act>
     static void each_cell(const std::vector<Footprint::Range>& ranges, Act&& act);
-    bool add(std::vector<uint64_t>& to, uint64_t value);
+    static bool add(std::vector<uint64_t>& to, uint64_t value);
+    void adopt(const Step& step);
+    void adopt_choice(const Cell& cell, uint32_t by);
     bool needs_all(uint32_t launch, uint64_t barrier, Apart apart) const;
     bool may_reach(const MachineState& s, uint32_t thread, uint32_t pc, uint32_t by) const;
     bool starts_behind(const MachineState& s, uint32_t thread, uint32_t by) const;
@@ -86,10 +104,15 @@ class Prospects {
     std::unordered_map<uint64_t, std::vector<Fact>> facts_;  // by granule
     std::vector<Fact> unknown_;                              // touch what nobody knows yet
     std::unordered_set<uint64_t> arrived_;  // barriers at which threads arrive and go on
-    std::unordered_set<uint64_t> known_;    // steps, in short
+    std::unordered_set<uint64_t> known_;    // steps' names
     std::unordered_map<uint64_t, std::vector<Fact>> chosen_;
     bool grew_ = false;
-    size_t grown_at_ = 0, states_ = 0;
+    size_t grown_at_ = 0, states_ = 0, looked_at_ = 0;
+    struct {
+        std::vector<Step> steps;
+        std::unordered_set<uint64_t> names;  // of these
+        std::vector<std::pair<Cell, uint32_t>> choices;
+    } news_;
 };
 
 }  // namespace sassemu::explore

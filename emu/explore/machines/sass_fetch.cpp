@@ -3,6 +3,7 @@
 #include "emu/explore/machines/sass_fetch.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 
@@ -31,7 +32,8 @@ uint64_t neutral(AtomicOp op, AtomicType type) {
 
 }  // namespace
 
-SassFetch::SassFetch(const Test& test, bool scoped) : test_(test), scoped_(scoped) {
+SassFetch::SassFetch(const Test& test, bool scoped)
+    : test_(test), scoped_(scoped), lanes_(test.sass->lanes()) {
     for (uint32_t t = 0; t < test_.threads.size() && !issues_; ++t) {
         if (!test_.threads[t].sass) continue;
         const SassCode& code = test_.sass->code(test_.sass->thread(t).launch);
@@ -137,12 +139,12 @@ void SassFetch::note(std::string& where, uint32_t thread, const SassCode& code, 
 }
 
 SassFetch::What SassFetch::refuse_at(const Turn& at, const std::string& what) {
-    note(problem_, at.thread, at.code, at.pc, what);
+    note(notes_.problem, at.thread, at.code, at.pc, what);
     return What::blocked;
 }
 
 SassFetch::What SassFetch::beyond(const Turn& at, const std::string& what) {
-    note(unexplored_, at.thread, at.code, at.pc, what);
+    note(notes_.unexplored, at.thread, at.code, at.pc, what);
     touched_.unexplored = true;
     return What::blocked;
 }
@@ -152,7 +154,7 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
                                 const std::vector<MemoryOperation>& pending,
                                 std::vector<MemoryOperation>& out) {
     SassState::OfThread& self = s.threads[thread];
-    if (self.ended || !self.started || self.barrier || !problem_.empty()) return What::blocked;
+    if (self.ended || !self.started || self.barrier || ends_) return What::blocked;
     if (self.passed) {
         out.push_back(meeting(SASSEMU_OPERATION_WAIT, self.passed, self.phase,
                               SASSEMU_ORDER_ACQUIRE, SASSEMU_SCOPE_CTA));
@@ -213,18 +215,25 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
     return what == What::ran && !out.empty() ? What::operations : what;
 }
 
+const SassEffects& SassFetch::run(const Turn& at, uint64_t object) const {
+    SassLane& placed = lane(at.thread);
+    for (const uint32_t r : at.i.writes)
+        placed.set(at.code.registers()[r], static_cast<uint32_t>(at.registers[r]));
+    return test_.sass->run(placed, at.thread, at.pc, at.in, object);
+}
+
 // What the handler left in the registers that it writes.
 void SassFetch::write(const Turn& at) const {
-    const SassLane& lane = test_.sass->lane(at.thread);
+    const SassLane& placed = lane(at.thread);
     for (const uint32_t r : at.i.writes)
         if (const uint32_t index = at.code.registers()[r]; index < sass_register::reduced)
-            at.registers[r] = lane.get(index);
+            at.registers[r] = placed.get(index);
 }
 
 SassFetch::What SassFetch::call(Turn& at) {
     using Call = SassEffects::Call;
     SassState::OfThread& self = at.s.threads[at.thread];
-    const SassEffects& e = test_.sass->run(at.thread, at.pc, at.in);
+    const SassEffects& e = run(at);
     const uint32_t exists = test_.sass->lanes_of_warp(at.thread);
     if (at.i.meets) return warpsync(at, exists);
     if (at.i.event.is(SASSDEC_KIND_BARRIER, SASSDEC_ACTION_RESULT)) return result_of_barrier(at);
@@ -329,7 +338,12 @@ std::vector<uint8_t>& SassFetch::unshare(SassState& s, int32_t cta) const {
                 bytes = test_.sass->launch(test_.sass->thread(t).launch).launch.shared_bytes;
         memory = std::make_shared<std::vector<uint8_t>>((bytes + 7) / 8 * 8);
     }
-    if (memory.use_count() > 1) memory = std::make_shared<std::vector<uint8_t>>(*memory);
+    if (memory.use_count() > 1) {
+        memory = std::make_shared<std::vector<uint8_t>>(*memory);
+    } else {
+        // Another thread may have copied it just now, and left it: that comes first.
+        std::atomic_thread_fence(std::memory_order_acquire);
+    }
     return *memory;
 }
 
@@ -344,8 +358,7 @@ std::byte* SassFetch::shared_bytes(SassState& s, uint64_t address, uint64_t byte
 // A word of the registers behind a row.
 uint64_t SassFetch::word(const Turn& at, uint32_t row, uint32_t k) const {
     const int32_t r = test_.sass->number_of_row(at.thread, row, k);
-    return r < 0 ? test_.sass->lane(at.thread).row(row + k * row_bytes)
-                 : at.registers[static_cast<size_t>(r)];
+    return r < 0 ? lane(at.thread).row(row + k * row_bytes) : at.registers[static_cast<size_t>(r)];
 }
 
 SassFetch::What SassFetch::access(Turn& at, const Access& a, uint64_t address) {
@@ -478,7 +491,7 @@ SassFetch::What SassFetch::at_members(Turn& at, const Access& a,
 // MEMBAR and the operations on caches; the rest of their kind has nothing to wait for here.
 SassFetch::What SassFetch::order(Turn& at) {
     if (!at.drained()) return What::blocked;
-    test_.sass->run(at.thread, at.pc, at.in);
+    run(at);
     ++at.pc;
     if (scoped_) return What::ran;  // step() has shown it
     const Event& e = at.i.event;

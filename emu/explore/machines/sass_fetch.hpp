@@ -156,12 +156,20 @@ class SassFetch {
     Footprint touched() { return std::exchange(touched_, {}); }
     // A state in which nobody can go on, and that is no end: notes what is not explored of it.
     void stuck(const SassState& s);
-    const std::string& problem() const { return problem_; }        // the program is none
-    const std::string& unexplored() const { return unexplored_; }  // where exploration ended
-    // Why an execution has no meaning (docs/litmus.md, section 3, 12).
-    const std::string& undefined() const { return undefined_; }
+    // What has been met first of each kind: why the program is none; where exploration ended; why
+    // an execution has no meaning (docs/litmus.md, section 3, 12).
+    struct Notes {
+        std::string problem, unexplored, undefined;
+    };
+    const Notes& notes() const { return notes_; }
+    // What all that explore the test have met; after a problem nobody takes a step.
+    void settle(const Notes& of_all) {
+        notes_ = of_all;
+        ends_ = !notes_.problem.empty();
+    }
+    bool ends() const { return ends_; }
     void refuse(std::string why) {
-        if (problem_.empty()) problem_ = std::move(why);
+        if (notes_.problem.empty()) notes_.problem = std::move(why);
     }
 
   private:
@@ -188,6 +196,9 @@ class SassFetch {
     What at_members(Turn& at, const Access& a, const std::vector<uint64_t>& members,
                     const std::optional<LoadReduce>& combine);
     What operate(Turn& at, const Access& a, uint64_t address);
+    SassLane& lane(uint32_t thread) const { return test_.sass->lane(lanes_, thread); }
+    // What the handler does not write stays as it is, whatever the lane ran before.
+    const SassEffects& run(const Turn& at, uint64_t object = 0) const;
     void write(const Turn& at) const;
     uint64_t word(const Turn& at, uint32_t row, uint32_t k) const;
     std::byte* shared(Turn& at, uint32_t address, bool own, uint64_t bytes);
@@ -260,13 +271,15 @@ class SassFetch {
     std::vector<uint8_t>& unshare(SassState& s, int32_t cta) const;
 
     void note_undefined(const char* what) {
-        if (undefined_.empty()) undefined_ = what;
+        if (notes_.undefined.empty()) notes_.undefined = what;
     }
 
     const Test& test_;
     const bool scoped_;
     bool issues_ = false;
-    std::string problem_, unexplored_, undefined_;
+    const SassProgram::Lanes lanes_;  // others may run threads meanwhile
+    Notes notes_;
+    bool ends_ = false;
     Footprint touched_;
 };
 

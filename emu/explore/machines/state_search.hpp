@@ -3,48 +3,61 @@
 // random runs. What belongs here: nothing that knows a thread or a model (machine_states.hpp).
 #pragma once
 
+#include <deque>
+#include <iterator>
+#include <memory>
 #include <unordered_set>
 
 #include "emu/explore/graph/explorer.hpp"
 #include "emu/explore/graph/state.hpp"
+#include "emu/explore/litmus/crew.hpp"
+#include "emu/explore/machines/state_set.hpp"
 
 namespace sassemu::explore {
 
 // What finished states show, each outcome with how often it came.
 class Tally {
   public:
-    Tally(const Test& test, Report& report)
-        : test_(test), report_(report), leaves_(leaves(*test.condition)) {
-        for (const Condition* c : leaves_) report.names.push_back(c->text);
-    }
+    explicit Tally(const Test& test) : test_(test), leaves_(leaves(*test.condition)) {}
     template <class Space>
     void add(const Space& space, const typename Space::State& state) {
-        ++report_.executions;
+        ++executions_;
         std::vector<uint64_t> values;
         for (const Condition* c : leaves_) values.push_back(space.shown(state, *c));
         auto [it, fresh] = found_.try_emplace(values);
         if (fresh) it->second.condition = holds(*test_.condition, values);
         ++it->second.count;
     }
+    // What somebody else has found beside.
+    void add(const Tally& other) {
+        executions_ += other.executions_;
+        for (const auto& [values, outcome] : other.found_) {
+            Outcome& here = found_.try_emplace(values).first->second;
+            here.condition = outcome.condition;
+            here.count += outcome.count;
+        }
+    }
     // All comes again.
     void forget_counts() {
-        report_.executions = 0;
+        executions_ = 0;
         for (auto& [values, outcome] : found_) outcome.count = 0;
     }
-    void finish(double seconds) {
+    void finish(Report& report, double seconds) {
+        for (const Condition* c : leaves_) report.names.push_back(c->text);
+        report.executions = executions_;
         for (auto& [values, outcome] : found_) {
             outcome.values = values;
-            if (outcome.condition) report_.verdict = Verdict::allowed;
-            report_.outcomes.push_back(outcome);
+            if (outcome.condition) report.verdict = Verdict::allowed;
+            report.outcomes.push_back(outcome);
         }
-        report_.settle();
-        report_.seconds = seconds;
+        report.settle();
+        report.seconds = seconds;
     }
 
   private:
     const Test& test_;
-    Report& report_;
     std::vector<const Condition*> leaves_;
+    uint64_t executions_ = 0;
     std::map<std::vector<uint64_t>, Outcome> found_;
 };
 
@@ -54,46 +67,92 @@ class Tally {
 // some steps and put off the others, if partial() says so; what it puts off is not put off for ever
 // where one of the states that it showed is new. begin_again(): whether what was put off at a run
 // has to be looked at in another; stale(states): whether that is known before its end. Where it is
-// not to search `partly`, every step is shown.
-template <class Space>
-Report search_states(Space& space, const Test& test, const SearchBudget& budget, bool partly) {
+// not to search `partly`, every step is shown. problem(): why there is nothing to be searched.
+// `conclude(space)` is called at the end.
+//
+// The search goes in rounds: the states that came last are looked at together, by as many threads
+// as there are, each with a space of its own (`make`). What is new, what is known (Space::settle())
+// and the order of what is left depend on the rounds alone, and these on the test: so whatever the
+// number of threads, the same states are visited, and all that is reported is the same. Within a
+// round a state counts as new for all that show it: it is yet to be looked at.
+template <class Make, class Conclude>
+void search_states(Report& report, const Make& make, const Test& test, const SearchBudget& budget,
+                   bool partly, Crew& crew, const Conclude& conclude) {
+    using Space = typename decltype(make(budget, nullptr))::element_type;
     using State = typename Space::State;
-    Report report;
-    Tally tally(test, report);
-    std::unordered_set<std::string> seen;
-    std::vector<State> stack;
-    const auto begin = [&] {
-        stack.clear();
-        seen.clear();
-        tally.forget_counts();
-        stack.push_back(space.start());
-        seen.insert(space.key(stack[0]));
+    struct Worker {
+        SearchBudget budget;
+        std::unique_ptr<Space> space;
+        Tally tally;
     };
-    begin();
-    while (!stack.empty()) {
-        const State at = std::move(stack.back());
-        stack.pop_back();
+    // States of a round stay in the caches of the host.
+    constexpr size_t most_of_round = 64, least_for_one = 4;
+    std::deque<Worker> workers;
+    std::vector<const Space*> spaces;
+    const auto hire = [&] {
+        Worker& w = workers.emplace_back(budget, nullptr, Tally(test));
+        w.space = make(w.budget, spaces.empty() ? nullptr : spaces[0]);
+        spaces.push_back(w.space.get());
+    };
+    hire();
+    const Space& first = *spaces[0];
+    StateSet<State> seen;
+    std::vector<typename StateSet<State>::Left> left, round;
+    const auto begin = [&] {
+        left.clear();
+        seen.clear();
+        for (Worker& w : workers) w.tally.forget_counts();
+        State start = first.start();
+        std::string key = first.key(start);
+        (void)seen.add(std::move(key), 0, std::move(start), 0);
+        seen.end_round(left);
+    };
+    const auto look_at = [&](unsigned number, size_t i) {
+        Worker& w = workers[number];
+        const Space& space = *w.space;
+        const State at = std::move(round[i].state);
         bool moved = false, fresh = false;
+        uint32_t shown = 0;
         const auto take = [&](State s) {
             moved = true;
-            if (budget.over()) return;
-            if (!seen.insert(space.key(s)).second) return;
-            fresh = true;
-            stack.push_back(std::move(s));
+            if (w.budget.over()) return;
+            std::string key = space.key(s);
+            fresh |= seen.add(std::move(key), uint64_t{i} << 32 | shown++, std::move(s), number);
         };
+        space.begin_part(i);
         space.next(at, take, !partly);
         if (space.partial() && !fresh) space.next(at, take, true);
         if (!moved && space.ended(at))
-            tally.add(space, at);
+            w.tally.add(space, at);
         else if (!moved)
             space.stuck(at);
-        if (budget.over()) report.incomplete(budget.why());
-        if (!report.complete) break;
-        if ((stack.empty() || space.stale(seen.size())) && space.begin_again()) begin();
+        space.end_part();
+    };
+    if (first.problem().empty()) begin();
+    while (!left.empty()) {
+        const size_t count = std::min(left.size(), most_of_round);
+        round.clear();
+        std::move(left.end() - static_cast<std::ptrdiff_t>(count), left.end(),
+                  std::back_inserter(round));
+        left.erase(left.end() - static_cast<std::ptrdiff_t>(count), left.end());
+        while (workers.size() < std::min<size_t>(crew.most(), count / least_for_one)) hire();
+        crew.each(count, least_for_one, look_at,
+                  [&](unsigned worker, size_t i) { return round[i].maker == worker; });
+        seen.end_round(left);
+        Space::settle(spaces);
+        for (const Worker& w : workers)
+            if (w.budget.over()) report.incomplete(w.budget.why());
+        if (!report.complete || !first.problem().empty()) break;
+        if (!left.empty() && !first.stale(seen.size())) continue;
+        bool again = false;  // all say the same
+        for (const Space* space : spaces) again = space->begin_again();
+        if (again) begin();
     }
+    for (Worker& w : workers)
+        if (&w != &workers[0]) workers[0].tally.add(w.tally);
     report.states = seen.size();
-    tally.finish(budget.seconds());
-    return report;
+    workers[0].tally.finish(report, budget.seconds());
+    conclude(first);
 }
 
 // Random mode: schedules as PCT draws them (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS
@@ -113,7 +172,7 @@ Report sample_states(Space& space, const Test& test, const SearchBudget& budget,
         return z ^ (z >> 31);
     };
     Report report;
-    Tally tally(test, report);
+    Tally tally(test);
     std::unordered_set<std::string> all;
     // One run; how many steps it took.
     const auto run = [&](uint64_t number, uint64_t length, bool counts) -> uint64_t {
@@ -133,6 +192,7 @@ Report sample_states(Space& space, const Test& test, const SearchBudget& budget,
             std::vector<std::pair<uint32_t, State>> moves;
             space.next(at, [&](State s) { moves.emplace_back(space.mover(), std::move(s)); });
             if (budget.over()) break;  // then next() may have left moves out
+            if (!space.problem().empty()) return step;
             if (moves.empty()) {
                 if (!space.ended(at))
                     space.stuck(at);
@@ -162,11 +222,14 @@ Report sample_states(Space& space, const Test& test, const SearchBudget& budget,
     uint64_t length = 1;
     for (uint64_t i = 0; i < 8; ++i) length = std::max(length, run(~i, length, false));
     report.steps = length;
-    for (uint64_t i = 0; i < sampling.executions && !budget.over_now(); ++i) run(i, length, true);
+    for (uint64_t i = 0; i < sampling.executions && !budget.over_now(); ++i) {
+        if (!space.problem().empty()) break;
+        run(i, length, true);
+    }
     report.states = all.size();
     if (budget.over_now()) report.incomplete(budget.why());
     report.incomplete("random executions only", false);
-    tally.finish(budget.seconds());
+    tally.finish(report, budget.seconds());
     return report;
 }
 

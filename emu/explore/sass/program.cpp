@@ -97,10 +97,21 @@ SassLane& SassProgram::lane(uint32_t thread) const {
     return lane;
 }
 
-const SassEffects& SassProgram::run(uint32_t thread, uint32_t pc, const std::vector<uint64_t>& in,
-                                    uint64_t object) const {
+SassProgram::Lanes SassProgram::lanes() const {
+    Lanes out;
+    for (const Launched& l : launches_) out.push_back(std::make_unique<SassLane>(*l.prepared));
+    return out;
+}
+
+SassLane& SassProgram::lane(const Lanes& of, uint32_t thread) const {
+    const SassThread& t = threads_[thread];
+    of[t.launch]->place(t.cta, t.thread);
+    return *of[t.launch];
+}
+
+const SassEffects& SassProgram::run(SassLane& lane, uint32_t thread, uint32_t pc,
+                                    const std::vector<uint64_t>& in, uint64_t object) const {
     const Launched& l = launches_[threads_[thread].launch];
-    SassLane& lane = this->lane(thread);
     for (size_t k = 0; k < in.size(); ++k)
         lane.set(l.code->registers()[l.code->at(pc).reads[k]], static_cast<uint32_t>(in[k]));
     lane.set_object(object);

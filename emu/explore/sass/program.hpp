@@ -47,9 +47,17 @@ class SassProgram {
     std::vector<SassThread>& threads() { return threads_; }
     SassCode& code(uint32_t launch) const;
     SassLane& lane(uint32_t thread) const;  // placed
+    // Lanes of its own for somebody who runs threads beside others: one for each launch.
+    using Lanes = std::vector<std::unique_ptr<SassLane>>;
+    Lanes lanes() const;
+    SassLane& lane(const Lanes& of, uint32_t thread) const;
     // Runs the instruction for the thread: `in` has what it reads, in the order of `reads`.
     const SassEffects& run(uint32_t thread, uint32_t pc, const std::vector<uint64_t>& in,
-                           uint64_t object = 0) const;
+                           uint64_t object = 0) const {
+        return run(lane(thread), thread, pc, in, object);
+    }
+    const SassEffects& run(SassLane& placed, uint32_t thread, uint32_t pc,
+                           const std::vector<uint64_t>& in, uint64_t object = 0) const;
     uint32_t lanes_of_warp(uint32_t thread) const;  // that there are, as bits
     bool leads_warp(uint32_t thread) const {        // it is the lowest lane
         return !(threads_[thread].thread % 32);

@@ -141,7 +141,8 @@ enum sassemu_machine_flags {
 };
 
 /* `self` is what the plugin's create() returned. It may be used by several threads at once, with
- * states of their own: it does not change. */
+ * states of their own: it does not change. A state is used by one thread at a time, not always by
+ * the one that made it; what a copy has in common with others must bear that. */
 typedef struct sassemu_machine {
     uint32_t size;
     uint32_t flags;  /* enum sassemu_machine_flags */
