@@ -70,3 +70,12 @@ file(RELATIVE_PATH PC_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefi
 string(REGEX REPLACE "/$" "" PC_PREFIX "${PC_PREFIX}")
 configure_file(cmake/sassemu.pc.in "${PROJECT_BINARY_DIR}/sassemu.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/sassemu.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+# What ./run builds: all that is installed. (`all` has the tests too.)
+add_custom_target(sassemu_product)
+add_dependencies(sassemu_product sassdec-words sassemu_trace ${sassemu_libraries})
+foreach(target sassemu_cli sassemu_plugins sassemu_manual sassemu_tls sassemu_host sassemu_capture)
+    if(TARGET ${target})
+        add_dependencies(sassemu_product ${target})
+    endif()
+endforeach()

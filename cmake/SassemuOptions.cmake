@@ -48,6 +48,9 @@ if(SASSEMU_HAS_fcf_protection_full AND SASSEMU_HAS_z_shstk)
     add_link_options(LINKER:-z,shstk)
 endif()
 add_link_options(LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
+# A program does not load what it takes nothing from: shared objects that are opened when they are wanted (the host levels,
+# TLS) are linked to for their place in the build alone.
+add_link_options(LINKER:--as-needed)
 
 if(SASSEMU_SANITIZE)
     add_compile_options(-fsanitize=${SASSEMU_SANITIZE})

@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <new>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "emu/base/exit_code.hpp"
 #include "emu/base/limits.hpp"
@@ -24,25 +27,46 @@ namespace {
 using namespace sassemu;
 using namespace sassemu::cli;
 
+struct Subcommand {
+    std::string_view name;
+    void (*add)(CLI::App& app, int& exit_code);
+};
+constexpr Subcommand subcommands[] = {
+    {"run", add_run_command},
+    {"exec", add_exec_command},
+    {"disasm", add_disasm_command},
+    {"info", add_info_command},
+    {"asm", add_asm_command},
+    {"isa", add_isa_command},
+    {"check-sync", add_check_commands},
+    {"check-mem", add_check_commands},
+    {"debug", add_debug_command},
+    {"litmus", add_litmus_command},
+    {"trace", add_trace_command},
+    {"plugins", add_plugins_command},
+    {"help", add_help_command},
+    {"completion", add_completion_command},
+};
+
+// All, or the one that is asked for: making the options of the others would take longer than many a
+// run. `help` and `completion` tell of all.
+void add_subcommands(CLI::App& app, std::string_view asked, int& exit_code) {
+    if (asked == "--version") return;
+    const auto* const one = std::ranges::find(subcommands, asked, &Subcommand::name);
+    if (one != std::end(subcommands) && asked != "help" && asked != "completion")
+        return one->add(app, exit_code);
+    void (*last)(CLI::App&, int&) = nullptr;  // one may add two
+    for (const Subcommand& each : subcommands)
+        if (each.add != std::exchange(last, each.add)) each.add(app, exit_code);
+}
+
 int run_program(int argc, char** argv) {
     int exit_code = exit_with::success;
     CLI::App app{"Runs NVIDIA machine code (SASS) on an ordinary CPU, bit for bit.", "sassemu"};
     app.require_subcommand(1);
     app.set_version_flag("--version", "sassemu " SASSEMU_VERSION);
     app.footer(exit_code_text());  // before the subcommands, which inherit it
-    add_run_command(app, exit_code);
-    add_exec_command(app, exit_code);
-    add_disasm_command(app, exit_code);
-    add_info_command(app, exit_code);
-    add_asm_command(app, exit_code);
-    add_isa_command(app, exit_code);
-    add_check_commands(app, exit_code);
-    add_debug_command(app, exit_code);
-    add_litmus_command(app, exit_code);
-    add_trace_command(app, exit_code);
-    add_plugins_command(app, exit_code);
-    add_help_command(app, exit_code);
-    add_completion_command(app, exit_code);
+    add_subcommands(app, argc > 1 ? argv[1] : "", exit_code);
     CommandLimits limits;
     // `exec` has its limits by itself: they are the program's.
     for (CLI::App* sub : app.get_subcommands({}))

@@ -15,6 +15,7 @@
 #include "emu/cli/output.hpp"
 
 #ifdef SASSEMU_LIBEDIT
+#include <dlfcn.h>
 #include <histedit.h>
 #endif
 
@@ -27,7 +28,46 @@ constexpr size_t most_bytes = 1 << 16;  // of one line
 
 #ifdef SASSEMU_LIBEDIT
 
+namespace {
+
+// The library is opened for a prompt; nothing else needs it.
+struct Library {
+    decltype(&::el_init) init = nullptr;
+    decltype(&::el_end) end = nullptr;
+    decltype(&::el_set) set = nullptr;
+    decltype(&::el_get) get = nullptr;
+    decltype(&::el_gets) gets = nullptr;
+    decltype(&::el_line) line = nullptr;
+    decltype(&::el_insertstr) insert = nullptr;
+    decltype(&::history_init) history_init = nullptr;
+    decltype(&::history_end) history_end = nullptr;
+    decltype(&::history) history = nullptr;
+    bool works = false;
+
+    static const Library& instance() {
+        static const Library library;
+        return library;
+    }
+
+  private:
+    Library() {
+        void* const library = ::dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
+        if (!library) return;
+        const auto find = [&](auto& function, const char* name) {
+            function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(library, name));
+            return function != nullptr;
+        };
+        works = find(init, "el_init") && find(end, "el_end") && find(set, "el_set") &&
+                find(get, "el_get") && find(gets, "el_gets") && find(line, "el_line") &&
+                find(insert, "el_insertstr") && find(history_init, "history_init") &&
+                find(history_end, "history_end") && find(history, "history");
+    }
+};
+
+}  // namespace
+
 struct Prompt::Editor {
+    const Library& edit = Library::instance();
     Complete complete;
     Prompt* prompt = nullptr;
     EditLine* line = nullptr;
@@ -37,7 +77,7 @@ struct Prompt::Editor {
 
     static Editor& of(EditLine* line) {
         void* self = nullptr;
-        el_get(line, EL_CLIENTDATA, &self);
+        Library::instance().get(line, EL_CLIENTDATA, &self);
         return *static_cast<Editor*>(self);
     }
     // libedit's own read goes on after a signal.
@@ -57,7 +97,7 @@ struct Prompt::Editor {
     }
     static unsigned char complete_word(EditLine* line, int) {
         Editor& self = of(line);
-        const LineInfo* const now = el_line(line);
+        const LineInfo* const now = self.edit.line(line);
         const std::string typed(now->buffer, static_cast<size_t>(now->cursor - now->buffer));
         const size_t space = typed.find_last_of(" \t");
         const std::string word = space == typed.npos ? typed : typed.substr(space + 1);
@@ -71,7 +111,7 @@ struct Prompt::Editor {
         }
         std::string more = common.size() > word.size() ? common.substr(word.size()) : "";
         if (all.size() == 1) more += ' ';
-        if (!more.empty()) return el_insertstr(line, more.c_str()) ? CC_ERROR : CC_REFRESH;
+        if (!more.empty()) return self.edit.insert(line, more.c_str()) ? CC_ERROR : CC_REFRESH;
         std::string list = "\n";
         for (const std::string& one : all) list += one + (&one == &all.back() ? "\n" : "  ");
         print(list);
@@ -80,29 +120,30 @@ struct Prompt::Editor {
     }
 
     Editor(Prompt& of, Complete words) : complete(std::move(words)), prompt(&of) {
+        if (!edit.works) return;
         std::setlocale(LC_CTYPE, "");
-        line = el_init("sassemu", stdin, stdout, stderr);
-        history = history_init();
+        line = edit.init("sassemu", stdin, stdout, stderr);
+        history = edit.history_init();
         if (!line || !history) return;
         history_(H_SETSIZE, most_lines);
         history_(H_SETUNIQUE, 1);
-        el_set(line, EL_CLIENTDATA, this);
-        el_set(
+        edit.set(line, EL_CLIENTDATA, this);
+        edit.set(
             line, EL_PROMPT, +[](EditLine*) -> char* {
                 static char text[] = "(sassemu) ";
                 return text;
             });
-        el_set(line, EL_EDITOR, "emacs");
-        el_set(line, EL_SIGNAL, 0);
-        el_set(line, EL_HIST, ::history, history);
-        el_set(line, EL_GETCFN, read_character);
-        el_set(line, EL_ADDFN, "sassemu-complete", "Complete a word", complete_word);
-        el_set(line, EL_BIND, "^I", "sassemu-complete", nullptr);
-        el_set(line, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+        edit.set(line, EL_EDITOR, "emacs");
+        edit.set(line, EL_SIGNAL, 0);
+        edit.set(line, EL_HIST, edit.history, history);
+        edit.set(line, EL_GETCFN, read_character);
+        edit.set(line, EL_ADDFN, "sassemu-complete", "Complete a word", complete_word);
+        edit.set(line, EL_BIND, "^I", "sassemu-complete", nullptr);
+        edit.set(line, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     }
     ~Editor() {
-        if (history) history_end(history);
-        if (line) el_end(line);
+        if (history) edit.history_end(history);
+        if (line) edit.end(line);
     }
     Editor(const Editor&) = delete;
     [[nodiscard]] bool works() const { return line && history; }
@@ -110,7 +151,7 @@ struct Prompt::Editor {
     bool read(std::string& text) {
         int count = 0;
         stopped = false;
-        const char* const got = el_gets(line, &count);
+        const char* const got = edit.gets(line, &count);
         if (stopped) return true;
         if (!got || count <= 0) return false;
         text.assign(got, static_cast<size_t>(count));
@@ -123,7 +164,7 @@ struct Prompt::Editor {
     static constexpr int most_lines = 1000;
     template <class... Args>
     void history_(int what, Args... args) {
-        ::history(history, &event, what, args...);
+        edit.history(history, &event, what, args...);
     }
 };
 

@@ -6,6 +6,8 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -17,8 +19,7 @@ namespace {
 
 Error ended(const boost::system::error_code& error) {
     const bool plain = error == asio::error::eof || error == asio::error::connection_reset ||
-                       error == asio::error::broken_pipe ||
-                       error == asio::ssl::error::stream_truncated;
+                       error == asio::error::broken_pipe;
     return Error{ErrorCode::system, "link",
                  plain ? "the other side has closed the connection" : error.message(), ""};
 }
@@ -46,32 +47,80 @@ Result<message::Control> control_of(const Frame& frame) {
     return message;
 }
 
-awaitable<Result<void>> Connection::secure(std::shared_ptr<TlsContext> context, bool asks) {
-    context_ = std::move(context);
-    SSL_CTX_up_ref(context_->context.get());
-    asio_context_.emplace(context_->context.get());
-    tls_.emplace(socket_, *asio_context_);
-    boost::system::error_code error;
-    const auto as = asks ? asio::ssl::stream_base::client : asio::ssl::stream_base::server;
-    co_await tls_->async_handshake(as, asio::redirect_error(asio::use_awaitable, error));
-    if (error)
+awaitable<Result<void>> Connection::secure(const std::shared_ptr<Tls>& tls, bool asks) {
+    auto channel = tls->channel(asks);
+    if (!channel) co_return channel.error();
+    tls_ = std::move(*channel);
+    for (;;) {
+        const auto state = tls_->shake_hands();
+        const Result<void> sent = co_await send_taken();  // an alert, where it failed
+        if (!state) co_return state.error();
+        if (!sent) co_return sent.error();
+        if (*state == TlsChannel::State::done) co_return Result<void>();
+        const Result<bool> more = co_await receive();
+        if (more && *more) continue;
+        const Error why = more ? ended(asio::error::eof) : more.error();
         co_return Error{ErrorCode::input, "TLS",
-                        "the other side has not proved who it is: " + error.message(),
+                        "the other side has not proved who it is: " + why.what,
                         "all ranks need the same key, or certificates of one authority"};
-    co_return check_peer(tls_->native_handle(), *context_);
+    }
+}
+
+// Of two that send the first takes what both have.
+awaitable<Result<void>> Connection::send_taken() {
+    if (sending_) co_return Result<void>();
+    sending_ = true;
+    std::array<std::byte, 16384> bytes;
+    boost::system::error_code error;
+    while (const size_t count = error ? 0 : tls_->take(bytes))
+        co_await asio::async_write(socket_, asio::buffer(bytes.data(), count),
+                                   asio::redirect_error(asio::use_awaitable, error));
+    sending_ = false;
+    if (error) co_return ended(error);
+    co_return Result<void>();
+}
+
+awaitable<Result<bool>> Connection::receive() {
+    std::array<std::byte, 16384> bytes;
+    boost::system::error_code error;
+    const size_t count = co_await socket_.async_read_some(
+        asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
+    if (error == asio::error::eof) co_return false;
+    if (error) co_return ended(error);
+    const Result<void> kept = tls_->put(std::span(bytes).first(count));
+    if (!kept) co_return kept.error();
+    co_return true;
+}
+
+// 0: the other side has closed the connection.
+awaitable<Result<size_t>> Connection::read_secured(std::span<std::byte> room) {
+    for (;;) {
+        size_t count = 0;
+        const auto state = tls_->read(room, count);
+        const Result<void> sent = co_await send_taken();
+        if (!state) co_return state.error();
+        if (*state == TlsChannel::State::done) co_return count;
+        if (*state == TlsChannel::State::closed) co_return size_t{0};
+        if (!sent) co_return sent.error();
+        const Result<bool> more = co_await receive();
+        if (!more) co_return more.error();
+        if (!*more) co_return size_t{0};
+    }
 }
 
 awaitable<Result<void>> Connection::read() {
     const auto room = parser.room();
-    const auto buffer = asio::buffer(room.data(), room.size());
     boost::system::error_code error;
-    size_t count;
-    if (tls_)
-        count = co_await tls_->async_read_some(buffer,
-                                               asio::redirect_error(asio::use_awaitable, error));
-    else
-        count = co_await socket_.async_read_some(buffer,
+    size_t count = 0;
+    if (tls_) {
+        const Result<size_t> got = co_await read_secured(room);
+        if (!got) co_return got.error();
+        count = *got;
+        if (!count) error = asio::error::eof;
+    } else {
+        count = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()),
                                                  asio::redirect_error(asio::use_awaitable, error));
+    }
     if (error && error == asio::error::eof && parser.inside_frame())
         co_return Error{ErrorCode::input, "link", "the connection ended within a frame", ""};
     if (error) co_return ended(error);
@@ -107,13 +156,19 @@ Result<size_t> Connection::read_now() {
 }
 
 awaitable<Result<void>> Connection::write(std::span<const std::byte> bytes) {
-    const auto buffer = asio::buffer(bytes.data(), bytes.size());
+    if (tls_) {
+        for (constexpr size_t record = 16384; !bytes.empty();
+             bytes = bytes.subspan(std::min(record, bytes.size()))) {
+            const Result<void> taken = tls_->write(bytes.first(std::min(record, bytes.size())));
+            if (!taken) co_return taken.error();
+            const Result<void> sent = co_await send_taken();
+            if (!sent) co_return sent.error();
+        }
+        co_return Result<void>();
+    }
     boost::system::error_code error;
-    if (tls_)
-        co_await asio::async_write(*tls_, buffer, asio::redirect_error(asio::use_awaitable, error));
-    else
-        co_await asio::async_write(socket_, buffer,
-                                   asio::redirect_error(asio::use_awaitable, error));
+    co_await asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()),
+                               asio::redirect_error(asio::use_awaitable, error));
     if (error) co_return ended(error);
     co_return Result<void>();
 }

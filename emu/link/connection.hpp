@@ -5,7 +5,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "emu/base/result.hpp"
@@ -24,7 +23,7 @@ class Connection {
     Connection(Socket socket, uint32_t frame_bytes);
 
     // Before anything else, where TLS is asked for. `asks`: this side has dialled.
-    awaitable<Result<void>> secure(std::shared_ptr<TlsContext> context, bool asks);
+    awaitable<Result<void>> secure(const std::shared_ptr<Tls>& tls, bool asks);
     // Some bytes into the parser. An Error: the connection has ended, or why it broke.
     awaitable<Result<void>> read();
     // The same without TLS, for connections that several threads read: readable(), and then with a
@@ -45,14 +44,19 @@ class Connection {
     // By any thread; reads and writes end.
     void shut() { ::shutdown(descriptor(), SHUT_RDWR); }
     int descriptor() const { return descriptor_; }
-    bool secured() const { return tls_.has_value(); }
+    bool secured() const { return tls_ != nullptr; }
 
   private:
     Socket socket_;
     const int descriptor_ = socket_.native_handle();
-    std::shared_ptr<TlsContext> context_;
-    std::optional<boost::asio::ssl::context> asio_context_;
-    std::optional<boost::asio::ssl::stream<Socket&>> tls_;
+    std::unique_ptr<TlsChannel> tls_;
+    bool sending_ = false;  // somebody is in send_taken()
+
+    // What TLS has for the other side goes there, and what comes from there to TLS (false: it has
+    // ended there).
+    awaitable<Result<void>> send_taken();
+    awaitable<Result<bool>> receive();
+    awaitable<Result<size_t>> read_secured(std::span<std::byte> room);
 
   public:
     FrameParser parser;

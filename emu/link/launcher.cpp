@@ -7,7 +7,7 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <openssl/rand.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -120,7 +120,7 @@ Result<Interface> interface_for_others() {
 
 std::string drawn_key() {
     unsigned char bytes[32];
-    if (RAND_bytes(bytes, sizeof bytes) != 1) return "";
+    if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return "";
     std::string text;
     for (const unsigned char byte : bytes)
         for (const int digit : {byte >> 4, byte & 15}) text += "0123456789abcdef"[digit];

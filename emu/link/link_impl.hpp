@@ -121,7 +121,7 @@ class LinkImpl final : public Link {
     const Identity me_;
     Windows windows_;
     std::vector<Address> addresses_;
-    std::shared_ptr<TlsContext> tls_;
+    std::shared_ptr<Tls> tls_;
     boost::asio::io_context io_{1};
     std::optional<boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>>
         acceptor_;

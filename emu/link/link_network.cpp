@@ -37,7 +37,7 @@ Result<void> LinkImpl::begin() {
         addresses_.push_back(std::move(address));
     }
     if (options_.security.given()) {
-        SASSEMU_ASSIGN(tls_, TlsContext::create(options_.security));
+        SASSEMU_ASSIGN(tls_, open_tls(options_.security));
     }
     for (uint32_t rank = 0; rank < me_.ranks; ++rank) {
         peers_.emplace_back();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// See security.hpp. The key is used as an external PSK (RFC 8446, 4.2.11) with an (EC)DHE exchange,
-// so that it does not open what was recorded before.
+// See security.hpp: the shared object, all that is made of OpenSSL. The key is used as an external
+// PSK (RFC 8446, 4.2.11) with an (EC)DHE exchange, so that it does not open what was recorded
+// before.
 #include "emu/link/security.hpp"
 
 #include <openssl/err.h>
@@ -8,6 +9,8 @@
 #include <openssl/ssl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <climits>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -26,15 +29,15 @@ std::string openssl_text() {
     return text;
 }
 
-// Where a context keeps its TlsContext; the application's data are Asio's.
-int own_data() {
-    static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
-    return index;
-}
+struct Context final : Tls, std::enable_shared_from_this<Context> {
+    std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context{SSL_CTX_new(TLS_method()), SSL_CTX_free};
+    std::string key;  // what both sides derive from the file; `context` refers to this
+    Result<std::unique_ptr<TlsChannel>> channel(bool asks) override;
+};
 
 SSL_SESSION* psk_session(SSL* ssl) {
     const auto* const context =
-        static_cast<const TlsContext*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), own_data()));
+        static_cast<const Context*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
     const unsigned char aes_128_gcm_sha256[] = {0x13, 0x01};
     const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl, aes_128_gcm_sha256);
     SSL_SESSION* const session = SSL_SESSION_new();
@@ -103,11 +106,90 @@ Result<std::string> read_key(const std::string& path) {
     return derived_key(bytes, path);
 }
 
-}  // namespace
+class Channel final : public TlsChannel {
+  public:
+    Channel(std::shared_ptr<const Context> context, bool asks)
+        : context_(std::move(context)), ssl_(SSL_new(context_->context.get()), SSL_free) {
+        BIO* const in = BIO_new(BIO_s_mem());
+        BIO* const out = BIO_new(BIO_s_mem());
+        if (!ssl_ || !in || !out) {
+            BIO_free(in);
+            BIO_free(out);
+            ssl_.reset();
+            return;
+        }
+        BIO_set_mem_eof_return(in, -1);  // more is to come
+        SSL_set_bio(ssl_.get(), in, out);
+        asks ? SSL_set_connect_state(ssl_.get()) : SSL_set_accept_state(ssl_.get());
+    }
+    [[nodiscard]] bool works() const { return ssl_ != nullptr; }
 
-Result<std::shared_ptr<TlsContext>> TlsContext::create(const Security& security) {
-    auto made =
-        std::make_shared<TlsContext>(TlsContext{{SSL_CTX_new(TLS_method()), SSL_CTX_free}, {}});
+    Result<State> shake_hands() override {
+        ERR_clear_error();
+        SASSEMU_ASSIGN(const State state, state_after(SSL_do_handshake(ssl_.get()), strangers));
+        if (state != State::done) return state;
+        const bool proved = context_->key.empty()
+                                ? SSL_get0_peer_certificate(ssl_.get()) &&
+                                      SSL_get_verify_result(ssl_.get()) == X509_V_OK
+                                : SSL_session_reused(ssl_.get()) == 1;
+        if (proved && SSL_version(ssl_.get()) == TLS1_3_VERSION) return State::done;
+        return Error{ErrorCode::input, "TLS", strangers, ""};
+    }
+    Result<State> read(std::span<std::byte> room, size_t& count) override {
+        ERR_clear_error();
+        return state_after(SSL_read_ex(ssl_.get(), room.data(), room.size(), &count), broken);
+    }
+    Result<void> write(std::span<const std::byte> bytes) override {
+        ERR_clear_error();
+        size_t written = 0;
+        if (bytes.empty() || SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &written) == 1)
+            return {};
+        return Error{ErrorCode::system, "link", openssl_text(), ""};
+    }
+    Result<void> put(std::span<const std::byte> bytes) override {
+        size_t taken = 0;
+        if (BIO_write_ex(SSL_get_rbio(ssl_.get()), bytes.data(), bytes.size(), &taken) == 1 &&
+            taken == bytes.size())
+            return {};
+        return Error{ErrorCode::system, "link", openssl_text(), ""};
+    }
+    size_t take(std::span<std::byte> room) override {
+        size_t count = 0;
+        if (BIO_read_ex(SSL_get_wbio(ssl_.get()), room.data(), room.size(), &count) != 1) return 0;
+        return count;
+    }
+
+  private:
+    static constexpr const char* strangers = "the other side has not proved who it is";
+    static constexpr const char* broken = "what came is not what the other side has sent";
+
+    Result<State> state_after(int result, const char* wrong) {
+        if (result == 1) return State::done;
+        switch (SSL_get_error(ssl_.get(), result)) {
+            case SSL_ERROR_WANT_READ:
+                return State::needs_input;
+            case SSL_ERROR_ZERO_RETURN:
+                return State::closed;
+            default:
+                return Error{ErrorCode::input, "TLS", std::string(wrong) + ": " + openssl_text(),
+                             wrong == strangers ? "all ranks need the same key, or certificates of "
+                                                  "one authority"
+                                                : ""};
+        }
+    }
+
+    const std::shared_ptr<const Context> context_;
+    std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
+};
+
+Result<std::unique_ptr<TlsChannel>> Context::channel(bool asks) {
+    auto made = std::make_unique<Channel>(shared_from_this(), asks);
+    if (!made->works()) return Error{ErrorCode::system, "TLS", openssl_text(), ""};
+    return std::unique_ptr<TlsChannel>(std::move(made));
+}
+
+Result<std::shared_ptr<Tls>> make_context(const Security& security) {
+    const auto made = std::make_shared<Context>();
     SSL_CTX* const context = made->context.get();
     if (!context || !SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION))
         return Error{ErrorCode::system, "TLS", openssl_text(), ""};
@@ -118,12 +200,12 @@ Result<std::shared_ptr<TlsContext>> TlsContext::create(const Security& security)
     if (!security.key.empty() || !security.secret.empty()) {
         SASSEMU_ASSIGN(made->key, security.key.empty() ? derived_key(security.secret, "TLS")
                                                        : read_key(security.key));
-        SSL_CTX_set_ex_data(context, own_data(), made.get());
+        SSL_CTX_set_app_data(context, made.get());
         SSL_CTX_set_psk_use_session_callback(context, offer_key);
         SSL_CTX_set_psk_find_session_callback(context, find_key);
         if (!SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256"))
             return Error{ErrorCode::system, "TLS", openssl_text(), ""};
-        return made;
+        return std::shared_ptr<Tls>(made);
     }
     const auto file = [&](const std::string& path, bool loaded, const char* what) -> Result<void> {
         if (loaded) return {};
@@ -143,15 +225,15 @@ Result<std::shared_ptr<TlsContext>> TlsContext::create(const Security& security)
                      SSL_CTX_use_PrivateKey_file(context, security.certificate_key.c_str(),
                                                  SSL_FILETYPE_PEM) == 1,
                      "the certificate's key"));
-    return made;
+    return std::shared_ptr<Tls>(made);
 }
 
-Result<void> check_peer(SSL* connection, const TlsContext& context) {
-    const bool proved = context.key.empty() ? SSL_get0_peer_certificate(connection) &&
-                                                  SSL_get_verify_result(connection) == X509_V_OK
-                                            : SSL_session_reused(connection) == 1;
-    if (proved && SSL_version(connection) == TLS1_3_VERSION) return {};
-    return Error{ErrorCode::input, "TLS", "the other side has not proved who it is", ""};
-}
+}  // namespace
 
 }  // namespace sassemu::link
+
+extern "C" __attribute__((visibility("default"))) void sassemu_make_tls(
+    const sassemu::link::Security& security,
+    sassemu::Result<std::shared_ptr<sassemu::link::Tls>>& made) {
+    made = sassemu::link::make_context(security);
+}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which host level this CPU runs.
+// Which host level this CPU runs. A level's library is opened when the first run wants it.
 #include "emu/schedule/level_choice.hpp"
 
-#include <cstring>
+#include <dlfcn.h>
 
 namespace sassemu {
 
@@ -11,9 +11,20 @@ namespace {
 struct Candidate {
     HostLevel level;
     const char* name;
-    LevelFunction table;
     bool here;  // the CPU has it
 };
+
+// The library lies where libsassemu's run path says; what is open already is not looked for again.
+Result<const LevelTable*> open_level(const std::string& name) {
+    const std::string file = "libsassemu_" + name + ".so";
+    void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* const table = library ? ::dlsym(library, ("sassemu_level_" + name).c_str()) : nullptr;
+    if (table) return reinterpret_cast<LevelFunction>(table)();
+    const char* const why = ::dlerror();
+    return Error{ErrorCode::system, "host level " + name,
+                 "its library cannot be loaded: " + std::string(why ? why : file),
+                 file + " belongs beside libsassemu.so"};
+}
 
 }  // namespace
 
@@ -30,24 +41,21 @@ Result<const LevelTable*> choose_level(HostLevel wanted) {
 #endif
     const Candidate candidates[] = {
 #ifdef SASSEMU_HAS_V4
-        {HostLevel::v4, "v4", sassemu_level_v4, v4},
+        {HostLevel::v4, "v4", v4},
 #endif
 #ifdef SASSEMU_HAS_V3
-        {HostLevel::v3, "v3", sassemu_level_v3, v3},
+        {HostLevel::v3, "v3", v3},
 #endif
-#ifdef SASSEMU_HAS_V2
-        {HostLevel::v2, "v2", sassemu_level_v2, true},
-#endif
+        {HostLevel::v2, "v2", true},
     };
     std::string has;
     for (const Candidate& c : candidates) {
         if (!c.here) continue;
-        if (wanted == HostLevel::automatic || wanted == c.level) return c.table();
+        if (wanted == HostLevel::automatic || wanted == c.level) return open_level(c.name);
         has += (has.empty() ? "" : ", ") + std::string(c.name);
     }
     return Error{ErrorCode::usage, "host level", "this CPU or build does not have it",
-                 "it has " + (has.empty() ? "none for this CPU" : has) +
-                     "; configured with -USASSEMU_LEVELS a build has all"};
+                 "it has " + has + "; configured with -USASSEMU_LEVELS a build has all"};
 }
 
 }  // namespace sassemu

@@ -31,10 +31,9 @@ std::string content_of(const char* option, const std::string& file) {
     if (std::filesystem::is_directory(file, none)) refuse("is a directory");
     if (std::filesystem::is_character_file(file, none)) refuse("is a device, not a file");
     if (!in) refuse(std::strerror(errno));
-    std::ostringstream text;
-    text << in.rdbuf();
-    if (in.bad() || !text) refuse("cannot be read");
-    return text.str();
+    std::string text{std::istreambuf_iterator<char>(in), {}};  // of an empty file too
+    if (in.bad()) refuse("cannot be read");
+    return text;
 }
 
 std::string text_of(const ordered_json& place, const std::string& key) {
