@@ -6,8 +6,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "emu/base/exit_code.hpp"
 #include "emu/driver/operation.hpp"
@@ -77,6 +79,28 @@ int exit_code_of(LaunchStatus status) {
     }
 }
 
+// A plugin's file appears whole or not at all.
+Result<void> write_file(const std::string& path, std::string_view text) {
+    const auto failed = [&] {
+        return make_error(ErrorCode::system, path,
+                          std::string("cannot be written: ") + std::strerror(errno));
+    };
+    const std::string part = path + "." + std::to_string(::getpid()) + ".part";
+    const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0) return failed();
+    bool good = true;
+    while (good && !text.empty()) {
+        const ssize_t written = ::write(file, text.data(), text.size());
+        good = written > 0 || (written < 0 && errno == EINTR);
+        if (written > 0) text.remove_prefix(static_cast<size_t>(written));
+    }
+    good = ::close(file) == 0 && good;
+    if (good && ::rename(part.c_str(), path.c_str()) == 0) return {};
+    const Error error = failed();
+    (void)::unlink(part.c_str());
+    return error;
+}
+
 void in_child() { forked = initialised.load(); }
 
 __attribute__((destructor)) void at_end() {
@@ -117,6 +141,7 @@ CUresult Driver::start() {
         options.on_text = [](std::string_view text) {
             std::fwrite(text.data(), 1, text.size(), stderr);
         };
+        options.write_file = write_file;
         GpuOptions gpu = config.options;
         gpu.device = config.devices.front();
         gpu.on_printf = [](std::string_view text) {
@@ -181,6 +206,8 @@ void Driver::finish() {
     over_ = true;  // what still runs ends with the program
     machine_->interrupt();
     if (hooks_) hooks_->finish();
+    if (hooks_)
+        for (const Error& error : hooks_->take_write_errors()) say(error.message());
     if (hooks_ && hooks_->findings()) reported(exit_with::finding);
     std::string text;
     for (const auto& [name, stats] : kernel_stats_)
