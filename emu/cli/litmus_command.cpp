@@ -211,7 +211,8 @@ void add_litmus_command(CLI::App& app, int& exit_code) {
     sub->add_flag(
         "--every-order", command->every_order,
         "under a machine: leave out no order of steps; it shows the same, and takes long");
-    sub->add_option("--threads", command->threads, "for tests, and within a large one; 0: all that the host has");
+    sub->add_option("--threads", command->threads,
+                    "for tests, and within a large one; 0: all that the host has");
     sub->add_option("--random", command->random,
                     "for tests too large to exhaust: this many random executions");
     sub->add_option("--seed", command->seed,

@@ -32,20 +32,13 @@ struct Subcommand {
     void (*add)(CLI::App& app, int& exit_code);
 };
 constexpr Subcommand subcommands[] = {
-    {"run", add_run_command},
-    {"exec", add_exec_command},
-    {"disasm", add_disasm_command},
-    {"info", add_info_command},
-    {"asm", add_asm_command},
-    {"isa", add_isa_command},
-    {"check-sync", add_check_commands},
-    {"check-mem", add_check_commands},
-    {"debug", add_debug_command},
-    {"litmus", add_litmus_command},
-    {"trace", add_trace_command},
-    {"plugins", add_plugins_command},
-    {"help", add_help_command},
-    {"completion", add_completion_command},
+    {"run", add_run_command},           {"exec", add_exec_command},
+    {"disasm", add_disasm_command},     {"info", add_info_command},
+    {"asm", add_asm_command},           {"isa", add_isa_command},
+    {"check-sync", add_check_commands}, {"check-mem", add_check_commands},
+    {"debug", add_debug_command},       {"litmus", add_litmus_command},
+    {"trace", add_trace_command},       {"plugins", add_plugins_command},
+    {"help", add_help_command},         {"completion", add_completion_command},
 };
 
 // All, or the one that is asked for: making the options of the others would take longer than many a
