@@ -74,7 +74,8 @@ install(FILES "${PROJECT_BINARY_DIR}/sassemu.pc" DESTINATION "${CMAKE_INSTALL_LI
 # What ./run builds: all that is installed. (`all` has the tests too.)
 add_custom_target(sassemu_product)
 add_dependencies(sassemu_product sassdec-words sassemu_trace ${sassemu_libraries})
-foreach(target sassemu_cli sassemu_plugins sassemu_manual sassemu_tls sassemu_host sassemu_capture)
+foreach(target sassemu_cli sassemu_plugins sassemu_manual sassemu_tls sassemu_host sassemu_capture
+        sassemu_cuda sassemu_nvml sassemu_audit sassemu_cudart_12 sassemu_cudart_13 sassemu_cudart_static)
     if(TARGET ${target})
         add_dependencies(sassemu_product ${target})
     endif()

@@ -17,7 +17,8 @@ import sys
 import tempfile
 import time
 
-PLACEHOLDERS = {"PLAN": "plan/plan.json"}  # of one architecture, as a reader's is; other names: prepare()
+# The plan is of one architecture, as a reader's is; other names: prepare().
+PLACEHOLDERS = {"PLAN": "plan/plan.json", "[OPTIONS]": "--stats", "PROGRAM": "./saxpy", "ARGS": ""}
 ENDS = {  # part of a line: its exit code (docs/exit-codes.md)
     "cubins/sync/atomic_scope/atomic.json --arch sm_90": 6,
     "trace compare before.trace after.trace": 1,
@@ -105,6 +106,7 @@ def prepare(folder, source, environment):
     for name, text in (("k.sass", KERNEL), ("known.txt", ""), ("script", "info position\n")):
         with open(os.path.join(inside, name), "w", encoding="utf-8") as f:
             f.write(text)
+    shutil.copy("/bin/true", os.path.join(inside, "saxpy"))  # a program; that it calls CUDA, tests/runtime tries
     shutil.copytree(os.path.join(source, "cubins", "saxpy"), os.path.join(inside, "plan"))
     plan = os.path.join(inside, "plan", "plan.json")
     with open(plan, encoding="utf-8") as f:
