@@ -82,6 +82,7 @@ CUresult perform(StreamId stream, const Operation& operation) {
 
 CUresult submit(const std::shared_ptr<Context>& context, Stream& stream, Operation operation,
                 CUgraphNodeType type) {
+    SASSEMU_CUDA(context->error);
     {
         const std::lock_guard guard(stream.mutex);
         if (stream.capture) {
@@ -93,8 +94,8 @@ CUresult submit(const std::shared_ptr<Context>& context, Stream& stream, Operati
             return CUDA_SUCCESS;
         }
     }
-    SASSEMU_CUDA(perform(stream.id, operation));
-    return context->error;
+    // What goes wrong in the stream is told by a later call.
+    return perform(stream.id, operation);
 }
 
 bool capturing(Stream& stream) {
