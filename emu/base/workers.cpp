@@ -315,9 +315,10 @@ bool Workers::spawn(Job job) noexcept {
             s.enter([&] { there = s.take_in(oldest); });
         } catch (...) {  // no memory for that
         }
-        if (there) return true;
         lock.lock();
-        s.brought.push_front(std::move(oldest));
+        // The others may have found neither a job nor one in the arena while this one was between.
+        if (!there) s.brought.push_front(std::move(oldest));
+        if (s.woken < s.asleep) s.help();
         return true;
     } catch (...) {
         return false;

@@ -185,6 +185,20 @@ TEST(Workers, RunsFromSeveralThreadsHaveTheirTurn) {
     EXPECT_EQ(made_by_tbb, 0);
 }
 
+// A lent thread that looks while another carries a job into the arena sees none, and has to be
+// told. The destructor waits for all of them.
+TEST(Workers, QuickJobsFromOutsideAreNotLost) {
+    for (int round = 0; round < 3000; ++round) {
+        std::atomic<int> ended{0};
+        int given = 0;
+        {
+            Workers workers(2 + round % 3);
+            for (int i = 0; i < 6; ++i) given += workers.spawn([&] { ++ended; });
+        }
+        ASSERT_EQ(ended, given) << round;
+    }
+}
+
 // What would make TBB start a thread.
 TEST(Workers, NeverAskForAThreadOfTbb) {
     std::ifstream file(SASSEMU_SOURCE_DIR "/emu/base/workers.cpp");
