@@ -183,7 +183,8 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w, Turn& worker) {
     };
     thread_local const std::unique_ptr<Spin> spin(new (std::nothrow) Spin);
     if (!spin) return;  // without memory nothing is parked
-    auto& [snapshot, watch] = *spin;
+    SpinSnapshot& snapshot = spin->snapshot;
+    Watch& watch = spin->watch;
     const Op* edge = w.path().edge;
     w.path().spins = 0;  // whatever comes: the others have their turn before the next look
     watch.used = 0;

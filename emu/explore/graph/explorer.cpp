@@ -56,7 +56,8 @@ void PartsFound::add(PartsFound&& other) {
 }
 
 void GraphSearch::put_off(const State& s) {
-    Branch& b = put_off_.emplace_back(s, place_);
+    put_off_.push_back({s, place_});
+    Branch& b = put_off_.back();
     b.place.push_back(static_cast<uint32_t>(put_off_.size()));
     b.state.forget();  // what its reads take may have been changed in place
 }

@@ -90,7 +90,8 @@ void search_states(Report& report, const Make& make, const Test& test, const Sea
     std::deque<Worker> workers;
     std::vector<const Space*> spaces;
     const auto hire = [&] {
-        Worker& w = workers.emplace_back(budget, nullptr, Tally(test));
+        workers.push_back({budget, nullptr, Tally(test)});
+        Worker& w = workers.back();
         w.space = make(w.budget, spaces.empty() ? nullptr : spaces[0]);
         spaces.push_back(w.space.get());
     };
