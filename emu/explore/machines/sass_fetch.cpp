@@ -11,7 +11,6 @@
 #include "emu/explore/machines/test_memory.hpp"
 #include "emu/machine/mbarrier.hpp"
 #include "emu/memory/perform.hpp"
-#include "emu/memory/word_order.hpp"
 #include "emu/plugin/shown_event.hpp"
 #include "sassdec/ids.h"
 
@@ -438,11 +437,10 @@ SassFetch::What SassFetch::operate(Turn& at, const Access& a, uint64_t address) 
     const bool intended = scoped_ && at.i.ptx_known &&
                           (at.i.intent.kind == IntentKind::access ||
                            (at.i.intent.kind == IntentKind::mbarrier && !stores));
-    const WordOrder meant = intended  ? WordOrder{at.i.intent.ordering, at.i.intent.scope, a.proxy}
-                            : scoped_ ? order_of_access(a.space, a.ordering, a.scope)
-                                      : WordOrder{a.ordering, a.scope, a.proxy};
-    o.what.ordering = static_cast<uint8_t>(meant.ordering);
-    o.what.scope = static_cast<uint8_t>(meant.scope);
+    // Of a word without its PTX as it says. Runs take words for shared memory for strong ones
+    // (order_of_access()); here that hides what is independent, and states are tenfold.
+    o.what.ordering = static_cast<uint8_t>(intended ? at.i.intent.ordering : a.ordering);
+    o.what.scope = static_cast<uint8_t>(intended ? at.i.intent.scope : a.scope);
     o.blocks =
         scoped_ && (o.what.ordering == SASSEMU_ACQUIRE || o.what.ordering == SASSEMU_ACQ_REL);
     if (loads && a.scope == MemScope::sys) o.what.flags = SASSEMU_ACCESS_CACHE_CV;
