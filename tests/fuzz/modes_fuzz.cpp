@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer target: a kernel of cubins/ with some of its words changed, launched by its own plan in
+// Fuzzer: a kernel of cubins/ with some of its words changed, launched by its own plan in
 // one of the ways that a plan can be run: threads, lowerings, orders of agents, models, checkers,
 // tracers, the debugger. Whatever the words do, a report or one line comes of it, in time. The
-// input chooses plan, architecture, way and changes. Run: modes_fuzz -max_len=200; without
-// libFuzzer modes_fuzz --random 100000
+// input chooses plan, architecture, way and changes. Run: modes_fuzz --random 100000
 #include <elf.h>
 #include <sys/mman.h>
 #include <sys/time.h>
