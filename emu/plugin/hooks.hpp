@@ -296,7 +296,7 @@ class Hooks {
     const Op* misc(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* retry(const Op* op, Warp& w, uint32_t mask);
     void watch_supplied(const AccessCall& call);
-    static bool reaches_far(AccessCall& call);  // some lane, where addresses are good
+    bool reaches_far(AccessCall& call) const;  // a lane, or a member of its multicast object
     bool shown_to_observers(uint32_t spaces_bit) const { return observed_spaces_ & spaces_bit; }
     void tell_issue(AccessCall& call);
     void tell_access(AccessCall& call);

@@ -8,6 +8,8 @@
 #include "emu/machine/lane_bits.hpp"
 #include "emu/machine/launch_host.hpp"
 #include "emu/machine/services.hpp"
+#include "emu/memory/address_space.hpp"
+#include "emu/memory/multicast.hpp"
 #include "emu/memory/payload.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/plugin/async_events.hpp"
@@ -166,10 +168,21 @@ void Hooks::tell_access(AccessCall& call) {
         s->tell("access", call.shown.insn, &sassemu_observer::access, &call.shown);
 }
 
-bool Hooks::reaches_far(AccessCall& call) {
+// An address of a multicast object is here, and its members need not be.
+bool Hooks::reaches_far(AccessCall& call) const {
+    const AddressSpace& space = *call.w->cta->launch->space;
+    const bool global = call.shown.space == SASSEMU_GLOBAL || call.shown.space == SASSEMU_GENERIC;
+    const auto far = [&](uint64_t address) { return far_->holds(FarMemory::by_host, address, 1); };
     bool any = false;
-    for_lanes(plugin_host().addresses(&call.shown) ? call.shown.lanes : 0, [&](uint32_t lane) {
-        any |= launch_host(*call.w).far(call.address[lane], call.shown.bytes) != nullptr;
+    plugin_host().addresses(&call.shown);  // forms them, of a multicast object too
+    for_lanes(call.shown.lanes, [&](uint32_t lane) {
+        const uint64_t address = call.address[lane];
+        any |= far(address);
+        const Multicast* const object =
+            global ? multicast_of(space.find(address), address) : nullptr;
+        if (!object) return;
+        for (const Multicast::Member& member : object->members)
+            any |= far(member.address + (address - object->address));
     });
     return any;
 }
