@@ -2,10 +2,12 @@
 // dlopen and the checks behind plugin_file.hpp.
 #include "emu/plugin/plugin_file.hpp"
 
+#include <dirent.h>
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "emu/plugin/in_plugin.hpp"
 
@@ -131,9 +133,17 @@ Result<PluginSpec> parse_plugin_spec(std::string_view text) {
 std::vector<std::string> known_plugins(const std::vector<std::string>& directories) {
     std::vector<std::string> names;
     for (const std::string& directory : places(directories)) {
-        std::error_code ignored;
-        for (const auto& entry : fs::directory_iterator(directory, ignored))
-            if (entry.path().extension() == ".so") names.push_back(entry.path().stem().string());
+        // Not std::filesystem::directory_iterator: libstdc++'s ends the process where it has no
+        // memory.
+        struct Close {
+            void operator()(DIR* folder) const { ::closedir(folder); }
+        };
+        const std::unique_ptr<DIR, Close> open(::opendir(directory.c_str()));
+        while (const dirent* const entry = open ? ::readdir(open.get()) : nullptr) {
+            const std::string_view name = entry->d_name;
+            if (name.ends_with(".so") && name != ".so")
+                names.emplace_back(name.substr(0, name.size() - 3));
+        }
     }
     std::ranges::sort(names);
     names.erase(std::unique(names.begin(), names.end()), names.end());
