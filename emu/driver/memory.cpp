@@ -96,7 +96,7 @@ bool of_machine(CUdeviceptr address) {
 
 template <class T>
 CUresult give(void* to, T value) {
-    std::memcpy(to, &value, sizeof value);
+    std::memcpy(to, &value, sizeof(T));
     return CUDA_SUCCESS;
 }
 
