@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "emu/driver/operation.hpp"
 
@@ -96,7 +97,8 @@ bool of_machine(CUdeviceptr address) {
 
 template <class T>
 CUresult give(void* to, T value) {
-    std::memcpy(to, &value, sizeof(T));
+    const auto bytes = std::as_bytes(std::span(&value, 1));
+    std::memcpy(to, bytes.data(), bytes.size());
     return CUDA_SUCCESS;
 }
 
