@@ -103,8 +103,9 @@ Result<void> write_file(const std::string& path, std::string_view text) {
 
 void in_child() { forked = initialised.load(); }
 
-__attribute__((destructor)) void at_end() {
-    if (initialised && !forked) Driver::get().finish();
+// Registered once plugins and TBB are there, so that it comes before anything of theirs ends.
+void at_end() {
+    if (initialised.exchange(false) && !forked) Driver::get().finish();
 }
 
 }  // namespace
@@ -172,6 +173,7 @@ CUresult Driver::start() {
         }
         if (config.limits.seconds > 0 || config.limits.max_warp_instructions)
             machine_->set_limits(config.limits);
+        (void)std::atexit(at_end);
         started_ = CUDA_SUCCESS;
     });
     return started_;
@@ -204,7 +206,9 @@ void Driver::ended(StreamId stream, const std::string& what, const LaunchResult&
 void Driver::finish() {
     if (!machine_) return;
     over_ = true;  // what still runs ends with the program
+    started_ = CUDA_ERROR_DEINITIALIZED;
     machine_->interrupt();
+    machine_.reset();  // threads that it has would meet the end of TBB
     if (hooks_) hooks_->finish();
     if (hooks_)
         for (const Error& error : hooks_->take_write_errors()) say(error.message());
