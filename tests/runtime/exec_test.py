@@ -129,6 +129,18 @@ class Cuda(unittest.TestCase):
     def test_rows(self):
         self.part("rows")
 
+    def test_the_end_of_a_program_is_none_of_a_thread(self):
+        for _ in range(20):  # workers met the end of TBB in every second run
+            self.part("sums", "--threads", "4")
+
+    def test_traces_and_profiles_are_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace, profile = os.path.join(folder, "t.trace"), os.path.join(folder, "p.json")
+            self.part("sums", "--trace", trace, "--profile", profile)
+            self.assertGreater(os.path.getsize(trace), 100)
+            self.assertGreater(os.path.getsize(profile), 100)
+            self.assertEqual(sorted(os.listdir(folder)), ["p.json", "t.trace"])
+
     def test_devices(self):
         result = self.part("devices", "--gpus", "2", "--device", "h200")
         self.assertIn("132 SMs, 9.0, devices: 2", result.stdout)
